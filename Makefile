@@ -1,0 +1,81 @@
+# The habits of this project. Each target calls the command line; `make help` lists them.
+
+VENV := .venv
+BENCH := $(VENV)/bin/bench
+PY := $(VENV)/bin/python
+SUITE ?= quickstart
+LANGUAGE ?= en
+
+.DEFAULT_GOAL := help
+.PHONY: help bench setup test lint format types site serve board audit record benchmarks schemas lock \
+	commit-results clean-cache clean
+
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
+
+bench: $(VENV)/ready ## run SUITE (quickstart) with the embedded model, score it, build the site
+	@$(BENCH) run $(SUITE)
+	@$(BENCH) board $(SUITE) --write
+	@$(BENCH) site build
+
+setup: $(VENV)/ready ## prepare .venv with everything in it
+
+test: $(VENV)/ready ## run the tests
+	@$(PY) -m pytest
+
+lint: $(VENV)/ready ## check format, lint and types
+	@$(VENV)/bin/ruff format --check .
+	@$(VENV)/bin/ruff check .
+	@$(VENV)/bin/mypy
+
+format: $(VENV)/ready ## format the code
+	@$(VENV)/bin/ruff format .
+	@$(VENV)/bin/ruff check --fix .
+
+site: $(VENV)/ready ## build the website into build/site
+	@$(BENCH) site build
+
+serve: $(VENV)/ready ## build the website and serve it on this machine
+	@$(BENCH) site build
+	@$(BENCH) site serve
+
+board: $(VENV)/ready ## print the board of SUITE in LANGUAGE
+	@$(BENCH) board $(SUITE) --language $(LANGUAGE)
+
+record: $(VENV)/ready ## record the tests' cassettes anew from the embedded model
+	@$(PY) tests/record_cassettes.py
+
+benchmarks: $(VENV)/ready ## measure speed (not part of the tests)
+	@$(PY) tests/benchmarks/run_speed.py
+
+schemas: $(VENV)/ready ## write the JSON Schemas of the records
+	@$(BENCH) schemas
+
+commit-results: $(VENV)/ready ## stage complete, valid results and commit them
+	@$(BENCH) commit-results
+
+clean-cache: ## delete the response cache
+	rm -rf .cache
+
+clean: ## delete what was built, keep results and cache
+	rm -rf build
+
+lock: $(VENV)/ready ## resolve requirements.lock anew (needs uv)
+	uv pip compile pyproject.toml --group dev --group embedded --universal --python-version 3.11 \
+		--generate-hashes --no-header --no-annotate --upgrade -o requirements.lock
+
+# The lock file is complete, so nothing is resolved (--no-deps): what is not in it is not installed.
+# Everything comes as a wheel: a compiler is not needed. A half-made environment never counts as ready.
+$(VENV)/ready: requirements.lock pyproject.toml
+	@python=; for p in $(PYTHON) python3 python3.14 python3.13 python3.12 python3.11; do \
+		if $$p -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; \
+		then python=$$p; break; fi; done; \
+	if [ -z "$$python" ]; then echo "Rolecall needs Python 3.11 or newer with its venv module." \
+		"Install it (Debian: apt-get install python3 python3-venv) or name one: make PYTHON=/path/to/python3" >&2; \
+		exit 1; fi; \
+	echo "Preparing $(VENV) with $$($$python --version)"; \
+	rm -rf $(VENV) && $$python -m venv $(VENV) && \
+	$(PY) -m pip install --quiet --disable-pip-version-check --no-deps --only-binary :all: \
+		--require-hashes -r requirements.lock && \
+	$(PY) -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable . && \
+	touch $@

@@ -1,0 +1,227 @@
+"""One provider on the wire: its client, its limits, and one attempt at a call.
+
+The ``openai`` package is imported here only, and this module only when something has to be sent.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import ssl
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from functools import partial
+from time import monotonic
+from urllib.parse import parse_qsl, urlsplit, urlunsplit
+
+import httpx2
+from openai import (
+    APIConnectionError,
+    APIStatusError,
+    APITimeoutError,
+    AsyncOpenAI,
+    Omit,
+    OpenAIError,
+    RequestOptions,
+)
+
+from bench.catalog import Provider
+from bench.chat.answers import Answer, answer_from
+from bench.chat.faults import ADDRESS_MEND, Fault, fault_of
+from bench.chat.limits import Limits
+from bench.chat.requests import ChatRequest
+from bench.chat.secrets import secrets_of, shown_url
+from bench.chat.waits import reset_in, wait_asked
+
+LARGEST_ANSWER = 8 * 2**20
+"""Bytes of one response body; a longer one is not read to its end."""
+LARGEST_COMPRESSED = 2**17
+"""The same of a body that came compressed, though none is asked for: it may unfold a thousandfold."""
+CALLS_PER_CLIENT = 8
+"""Calls at once of one client. Its connection pool looks at all its connections at every request: with one
+client for all, a call takes 0.9 ms of CPU at 64 at once and 4 ms at 500; with several, 0.9 ms at either."""
+CONNECT_SECONDS = 10.0
+KEEP_ALIVE_SECONDS = 30.0
+
+_CONNECT_ERRORS = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.ProxyError)
+_ADDRESS_ERRORS = (httpx2.InvalidURL, httpx2.UnsupportedProtocol, httpx2.LocalProtocolError)
+_NOISY = ("openai", "httpx2", "httpcore2")
+"""Loggers that may print URLs and headers, keys among them, at levels below warning."""
+
+
+class AnswerTooLarge(httpx2.ReadError):
+    """A response body beyond the limit."""
+
+
+class Endpoint:
+    """A provider's clients for the life of a run. Opened in the event loop that uses it."""
+
+    def __init__(self, name: str, provider: Provider, base_url: str, key: str | None, limits: Limits) -> None:
+        for logger in _NOISY:
+            logging.getLogger(logger).setLevel(logging.WARNING)
+        self.name = name
+        self.provider = provider
+        self.secrets = secrets_of(provider, key)
+        self.reached = False
+        """Whether any response has ever come back."""
+        self._limits = limits
+        self._new_client = partial(_client, provider, base_url, key, httpx2.create_ssl_context())
+        self._clients: list[AsyncOpenAI] = []
+        self._free: list[AsyncOpenAI] = []
+        self._options: RequestOptions = {}
+        if key is None and "authorization" not in {name.lower() for name in provider.headers}:
+            self._options = {"headers": {"Authorization": Omit()}}
+
+    async def attempt(self, request: ChatRequest, body: bytes, longest_wait: float) -> Answer | Fault:
+        """Send ``body`` once, within the provider's limits. ``longest_wait`` caps budgets' reset times."""
+        async with self._limits.slot(request.role):
+            start = monotonic()
+            result = await self._sent(request, body, longest_wait)
+            if isinstance(result, Answer):
+                return result
+        if result.wait is not None and 0 < result.wait <= longest_wait:
+            self._limits.pause(result.wait)
+        return Fault(result.kind, result.detail, result.mend, result.wait, monotonic() - start)
+
+    async def _sent(self, request: ChatRequest, body: bytes, longest_wait: float) -> Answer | Fault:
+        try:
+            async with asyncio.timeout(self.provider.timeout_seconds):
+                with self._lent_client() as client:
+                    response = await client.post(
+                        "/chat/completions", content=body, cast_to=httpx2.Response, options=self._options
+                    )
+            self.reached = True
+        except APIStatusError as error:
+            self.reached = True
+            return self._refused(error.response, error.body, longest_wait)
+        except (TimeoutError, APITimeoutError) as error:
+            if isinstance(error.__cause__, httpx2.ConnectTimeout):
+                return Fault("unreachable", f"no connection within {CONNECT_SECONDS:g} s")
+            return Fault("transport", f"no complete answer within {self.provider.timeout_seconds:g} s")
+        except (APIConnectionError, httpx2.HTTPError, httpx2.InvalidURL, OpenAIError) as error:
+            return _connection_fault(error.__cause__ if isinstance(error, APIConnectionError) else error)
+        return answer_from(response.content, request.messages, self.secrets)
+
+    def _refused(self, response: httpx2.Response, body: object, longest_wait: float) -> Fault:
+        headers = response.headers
+        if 300 <= response.status_code < 400:
+            target = shown_url(headers.get("location", "nowhere"))
+            return Fault("user", f"HTTP {response.status_code}: redirected to {target}", ADDRESS_MEND)
+        wait = wait_asked(headers)
+        if wait is None and response.status_code == 429:
+            reset = reset_in(headers)
+            wait = None if reset is None else min(reset, longest_wait)
+        return fault_of(response.status_code, body, self.secrets, wait)
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await asyncio.gather(*(client.close() for client in self._clients))
+
+    @contextmanager
+    def _lent_client(self) -> Iterator[AsyncOpenAI]:
+        """A client with room for one more call; the last one used comes first, so its connection is warm."""
+        if not self._free:
+            client = self._new_client()
+            self._clients.append(client)
+            self._free += [client] * CALLS_PER_CLIENT
+        client = self._free.pop()
+        try:
+            yield client
+        finally:
+            self._free.append(client)
+
+
+def _client(provider: Provider, base_url: str, key: str | None, tls: ssl.SSLContext) -> AsyncOpenAI:
+    url = urlsplit(base_url)
+    timeout = httpx2.Timeout(
+        provider.timeout_seconds, connect=min(CONNECT_SECONDS, provider.timeout_seconds), pool=None
+    )
+    http = httpx2.AsyncClient(
+        verify=tls,
+        timeout=timeout,
+        limits=httpx2.Limits(
+            max_connections=None,
+            max_keepalive_connections=None,
+            keepalive_expiry=KEEP_ALIVE_SECONDS,
+        ),
+        headers={"accept-encoding": "identity"},
+        follow_redirects=False,
+        event_hooks={"response": [_bound]},
+    )
+    return AsyncOpenAI(
+        api_key=key or "none",
+        base_url=urlunsplit(url._replace(query="", fragment="")),
+        default_query=dict(parse_qsl(url.query)),
+        default_headers=_headers(provider, key, url.hostname or ""),
+        timeout=timeout,
+        max_retries=0,
+        http_client=http,
+    )
+
+
+def _headers(provider: Provider, key: str | None, host: str) -> dict[str, str]:
+    """The provider's headers, less all that the client would add from the environment or about the host."""
+    dropped = ["X-Stainless-Lang", "X-Stainless-Package-Version", "X-Stainless-OS", "X-Stainless-Arch"]
+    dropped += ["X-Stainless-Runtime", "X-Stainless-Runtime-Version", "X-Stainless-Async"]
+    ambient = os.environ.get("OPENAI_CUSTOM_HEADERS", "").splitlines()
+    dropped += [line.partition(":")[0].strip() for line in ambient if ":" in line]
+    if host != "api.openai.com":
+        dropped += ["OpenAI-Organization", "OpenAI-Project"]
+    given = {name.lower() for name in provider.headers}
+    omitted: dict[str, str | Omit] = {name: Omit() for name in dropped if name.lower() not in given}
+    return {**omitted, **provider.headers}  # type: ignore[dict-item]  # the client takes Omit, untyped
+
+
+async def _bound(response: httpx2.Response) -> None:
+    """A response hook: reading the body stops at the limit."""
+    encoded = response.headers.get("content-encoding", "identity") != "identity"
+    limit = LARGEST_COMPRESSED if encoded else LARGEST_ANSWER
+    announced = response.headers.get("content-length", "0")
+    if announced.isdecimal() and int(announced) > limit:
+        raise AnswerTooLarge(f"an answer of {announced} bytes", request=response.request)
+    if isinstance(response.stream, httpx2.AsyncByteStream):
+        response.stream = _Bounded(response.stream, limit, response.request)
+
+
+class _Bounded(httpx2.AsyncByteStream):
+    def __init__(self, stream: httpx2.AsyncByteStream, limit: int, request: httpx2.Request) -> None:
+        self._stream = stream
+        self._limit = limit
+        self._request = request
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        left = self._limit
+        async for chunk in self._stream:
+            left -= len(chunk)
+            if left < 0:
+                raise AnswerTooLarge(f"an answer beyond {self._limit} bytes", request=self._request)
+            yield chunk
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+
+def _connection_fault(error: BaseException | None) -> Fault:
+    """The fault of a call that broke without a response. Texts that may hold a URL are not kept."""
+    if isinstance(error, AnswerTooLarge):
+        return Fault("transport", f"{error}; the limit is {LARGEST_ANSWER} bytes")
+    if isinstance(error, _ADDRESS_ERRORS):
+        return Fault("user", "the request cannot be sent to this address", ADDRESS_MEND)
+    if isinstance(error, _CONNECT_ERRORS):
+        return Fault("unreachable", f"no connection ({_system_words(error)})")
+    if isinstance(error, httpx2.DecodingError):
+        return Fault("transport", "the answer is compressed and damaged")
+    name = type(error).__name__ if error is not None else "connection error"
+    return Fault("transport", f"the connection was lost ({name})")
+
+
+def _system_words(error: BaseException) -> str:
+    """What the operating system said, found along the chain of causes."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, OSError) and cause.strerror and not str(cause.strerror).startswith("["):
+            return str(cause.strerror)
+        cause = cause.__cause__ or cause.__context__
+    text = str(error)
+    return "refused or unknown" if not text or "://" in text else text[:120]

@@ -1,0 +1,168 @@
+"""Failures of a call: what each status or error code means, and whether a retry may mend it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from bench.chat.secrets import redacted
+
+FaultKind = Literal["unreachable", "transport", "rate_limited", "rejected", "content_filter", "user"]
+"""``unreachable``: no connection came about. ``rejected``: a 400 or its like, no retry mends it.
+``user``: the key, the model id or the address is wrong."""
+
+RETRIED: frozenset[FaultKind] = frozenset({"unreachable", "transport", "rate_limited"})
+
+KEY_MEND = "Check the key in {key}."
+CREDIT_MEND = "Add credit at the provider, or raise the limit of the key in {key}."
+MODEL_MEND = "Check model = {id!r} in [models.{model}], or base_url in [providers.{provider}], of {catalog}."
+ACCESS_MEND = "Check that the key in {key} may use {id!r}, the model of [models.{model}] in {catalog}."
+ADDRESS_MEND = "Check base_url = {url!r} in [providers.{provider}] of {catalog}."
+UNREACHABLE_MEND = "Start the server at {url}, or check base_url in [providers.{provider}] of {catalog}."
+BODY_MEND = "Check the parameters and switches of [models.{model}] and [providers.{provider}] in {catalog}."
+
+STATUS_RULES: dict[int, tuple[FaultKind, str]] = {
+    400: ("rejected", BODY_MEND),
+    401: ("user", KEY_MEND),
+    402: ("user", CREDIT_MEND),
+    403: ("user", ACCESS_MEND),
+    404: ("user", MODEL_MEND),
+    405: ("user", ADDRESS_MEND),
+    407: ("user", "Check the proxy of the environment (HTTPS_PROXY)."),
+    408: ("transport", ""),
+    409: ("transport", ""),
+    410: ("user", MODEL_MEND),
+    422: ("rejected", BODY_MEND),
+    425: ("transport", ""),
+    429: ("rate_limited", ""),
+}
+"""What a status means; others: 3xx is a wrong address, other 4xx are rejections, 5xx are retried."""
+
+CODE_STATUS: tuple[tuple[str, int], ...] = (
+    ("insufficient_quota", 402),
+    ("insufficient_credit", 402),
+    ("billing", 402),
+    ("rate_limit", 429),
+    ("resource_exhausted", 429),
+    ("too_many_requests", 429),
+    ("overloaded", 529),
+    ("invalid_api_key", 401),
+    ("authentication", 401),
+    ("unauthenticated", 401),
+    ("permission", 403),
+    ("model_not_found", 404),
+    ("not_found", 404),
+    ("invalid_request", 400),
+    ("invalid_argument", 400),
+    ("context_length", 400),
+)
+"""Words in an error's code or type, for error objects whose status says nothing; the first match counts."""
+
+_FILTER_WORDS = re.compile(r"content[_ ]?(filter|policy|management)|moderation|flagged|safety", re.IGNORECASE)
+_TAGS = re.compile(r"(?s)<(script|style)\b.*?</\1>|<[^>]*>")
+LONGEST_MESSAGE = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Why an attempt gave no answer; ``detail`` is fit to be printed and kept."""
+
+    kind: FaultKind
+    detail: str
+    mend: str = ""
+    wait: float | None = None
+    """Seconds that the provider asked to wait."""
+    seconds: float = 0.0
+    """What the attempt took, its wait for a slot left out."""
+
+    @property
+    def retried(self) -> bool:
+        """Whether another attempt may end better."""
+        return self.kind in RETRIED
+
+
+def fault_of(status: int, payload: object, secrets: Iterable[str], wait: float | None = None) -> Fault:
+    """The fault that an HTTP status with its decoded body (or text) means."""
+    error = _error_in(payload)
+    words = " ".join(str(error.get(k) or "") for k in ("code", "type", "status"))
+    said = shortened(_message_in(error, payload), secrets)
+    detail = f"HTTP {status}: {said}" if said else f"HTTP {status}"
+    if status in (400, 403, 422) and _filtered(words, error, status):
+        return Fault("content_filter", detail)
+    if status == 429 and re.search("insufficient_quota|billing", words):
+        return Fault("user", detail, CREDIT_MEND)
+    if status in STATUS_RULES:
+        kind, mend = STATUS_RULES[status]
+    elif status >= 500:
+        kind, mend = "transport", ""
+    elif status >= 400:
+        kind, mend = "rejected", BODY_MEND
+    else:
+        kind, mend = "user", ADDRESS_MEND
+    return Fault(kind, detail, mend, wait)
+
+
+def fault_in_success(payload: Mapping[str, Any], secrets: Iterable[str], wait: float | None = None) -> Fault:
+    """The fault of an error object that came with status 200; its code stands in for the status."""
+    error = _error_in(payload)
+    status = _status_of(error)
+    if status is None:
+        said = shortened(_message_in(error, payload), secrets)
+        return Fault("transport", f"an error came with status 200: {said or 'without a message'}")
+    return fault_of(status, payload, secrets, wait)
+
+
+def shortened(text: str, secrets: Iterable[str]) -> str:
+    """A provider's message on one line, without markup, secrets and excess."""
+    line = " ".join(redacted(_TAGS.sub(" ", text[:20_000]), secrets).split())
+    line = "".join(c for c in line if c.isprintable())
+    return line if len(line) <= LONGEST_MESSAGE else line[: LONGEST_MESSAGE - 3].rstrip() + "..."
+
+
+def _error_in(payload: object) -> Mapping[str, Any]:
+    if isinstance(payload, list) and payload:
+        payload = payload[0]
+    if not isinstance(payload, dict):
+        return {}
+    error = payload.get("error", payload)
+    if isinstance(error, str):
+        return {"message": error}
+    return error if isinstance(error, dict) else payload
+
+
+def _message_in(error: Mapping[str, Any], payload: object) -> str:
+    for key in ("message", "detail", "error_description", "title"):
+        value = error.get(key)
+        if isinstance(value, str) and value.strip():
+            raw = error.get("metadata")
+            raw = raw.get("raw") if isinstance(raw, dict) else None
+            return f"{value}: {raw}" if isinstance(raw, str) and raw not in value else value
+        if value:
+            return json.dumps(value, ensure_ascii=False, default=str)
+    return payload if isinstance(payload, str) else ""
+
+
+def _filtered(words: str, error: Mapping[str, Any], status: int) -> bool:
+    metadata = error.get("metadata")
+    if isinstance(metadata, dict) and metadata.get("reasons"):
+        return True
+    inner = error.get("innererror")
+    inner_code = str(inner.get("code")) if isinstance(inner, dict) else ""
+    text = f"{words} {inner_code}" + (f" {error.get('message')}" if status == 403 else "")
+    return _FILTER_WORDS.search(text) is not None
+
+
+def _status_of(error: Mapping[str, Any]) -> int | None:
+    for key in ("code", "status"):
+        value = error.get(key)
+        if isinstance(value, str) and value.isdecimal() and len(value) == 3:
+            value = int(value)
+        if isinstance(value, int) and 400 <= value <= 599:
+            return value
+    words = " ".join(str(error.get(k) or "") for k in ("code", "type", "status")).lower()
+    if _FILTER_WORDS.search(words):
+        return 400
+    return next((status for word, status in CODE_STATUS if word in words), None)

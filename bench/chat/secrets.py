@@ -1,0 +1,118 @@
+"""Keys from the environment or a ``.env`` file, and their removal from everything that is printed or kept."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from dotenv import dotenv_values
+
+from bench.catalog import Provider
+from bench.errors import ProviderError
+
+REDACTED = "[redacted]"
+SHORTEST_SECRET = 6
+"""Shorter values are not looked for: they would be found in plain words."""
+
+_KEY_SHAPES = re.compile(
+    r"""(?ix)
+    \b(?:sk|pk|rk|xai|gsk|hf|ghp|gho|pplx|nvapi|r8)[-_][A-Za-z0-9_-]{8,}   # keys that start with their kind
+    | \bAIza[A-Za-z0-9_-]{20,} | \bAKIA[A-Z0-9]{12,}
+    | \beyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_.-]+                                 # JSON web tokens
+    | (?<=bearer\ )[^\s"',;]{6,}
+    | (?<=://)[^/\s:@]+:[^/\s@]+(?=@)                                          # user:password in a URL
+    | (?<=[?&])(?:api[-_]?key|key|token|access_token|secret|sig)=[^&\s"']+
+    """
+)
+_HARMLESS_HEADERS = frozenset(
+    {"http-referer", "referer", "x-title", "user-agent", "accept", "anthropic-version"}
+)
+
+
+class Environment:
+    """Environment variables, with those of ``.env`` in the current folder behind them, read when needed."""
+
+    def __init__(self, environ: Mapping[str, str], dotenv: Path) -> None:
+        self._environ = environ
+        self._dotenv = dotenv
+        self._from_file: dict[str, str] | None = None
+
+    def get(self, name: str) -> str | None:
+        """The value of ``name`` without surrounding blanks; None where it is unset or blank."""
+        return (self._environ.get(name) or self._file().get(name) or "").strip() or None
+
+    def _file(self) -> dict[str, str]:
+        if self._from_file is None:
+            try:
+                values = dotenv_values(self._dotenv, interpolate=False) if self._dotenv.is_file() else {}
+            except (OSError, UnicodeDecodeError):
+                raise ProviderError(
+                    "cannot be read as UTF-8 text", where=str(self._dotenv), mend="Mend or remove the file."
+                ) from None
+            self._from_file = {name: value for name, value in values.items() if value}
+        return self._from_file
+
+
+def key_of(name: str, provider: Provider, environment: Environment) -> str | None:
+    """The provider's key, or None where it needs none. Raises ProviderError that names the variable."""
+    variable = provider.api_key_env
+    if variable is None:
+        return None
+    key = environment.get(variable)
+    where = f"provider {name}"
+    if key is None:
+        raise ProviderError(
+            "no API key", where=where, mend=f"Set the environment variable {variable}, or put it into .env."
+        )
+    if not (key.isascii() and key.isprintable()):
+        raise ProviderError(
+            f"the value of {variable} has characters that no HTTP header may hold",
+            where=where,
+            mend=f"Set {variable} to the key alone.",
+        )
+    return key
+
+
+def secrets_of(provider: Provider, key: str | None) -> tuple[str, ...]:
+    """All secret strings that calls to ``provider`` carry: key, header values, userinfo, query values."""
+    found: set[str] = set()
+    if key:
+        found.add(key)
+    found.update(v for k, v in provider.headers.items() if k.lower() not in _HARMLESS_HEADERS)
+    found.update(v.split(None, 1)[1] for v in list(found) if v.lower().startswith(("bearer ", "basic ")))
+    try:
+        url = urlsplit(provider.base_url)
+        found.update(part for part in (url.username, url.password) if part)
+        found.update(value for _, value in parse_qsl(url.query))
+    except ValueError:
+        pass
+    found.update(unquote(part) for part in list(found))
+    return tuple(sorted((s for s in found if len(s) >= SHORTEST_SECRET), key=len, reverse=True))
+
+
+def redacted(text: str, secrets: Iterable[str]) -> str:
+    """``text`` without the given secrets and without anything that has the shape of a key."""
+    for secret in secrets:
+        text = text.replace(secret, REDACTED)
+    return _KEY_SHAPES.sub(REDACTED, text)
+
+
+def is_http(url: str) -> bool:
+    """Whether ``url`` is an http or https address with a host."""
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
+
+
+def shown_url(url: str) -> str:
+    """``url`` without userinfo and query, fit to be printed."""
+    try:
+        parts = urlsplit(url)
+        host = parts.netloc.rpartition("@")[2]
+        return parts._replace(netloc=host, query="", fragment="").geturl()
+    except ValueError:
+        return redacted(url, ())

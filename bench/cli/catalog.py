@@ -1,0 +1,53 @@
+"""suites, models: what there is to run."""
+
+from __future__ import annotations
+
+import click
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from bench.cli.options import Places, places
+from bench.suites import suite_files
+
+
+@click.command()
+@places
+def suites(where: Places) -> None:
+    """List the suites: what is played, in which languages, by whom it is questioned and judged."""
+    table = Table(
+        "suite", "protocol", "languages", "scenes", "interrogator", "judges", "what it is", box=None
+    )
+    for name in suite_files(where.prompts):
+        suite = where.suite(name)
+        scenes = {len(s.cards) * len(s.situations) for s in suite.scenes.values()}
+        table.add_row(
+            name,
+            suite.protocol,
+            " ".join(suite.scenes),
+            " / ".join(map(str, sorted(scenes))),
+            suite.interrogator,
+            ", ".join(suite.judges),
+            Text(suite.entry.title),
+        )
+    Console().print(table)
+
+
+@click.command()
+@places
+def models(where: Places) -> None:
+    """List the models of models.toml, each with its provider, price and whether its key is there."""
+    import os
+
+    catalog = where.catalog()
+    table = Table("model", "name", "provider", "weights", "$ per M in / out", "key", box=None)
+    for name, model in catalog.models.items():
+        variable = catalog.providers[model.provider].api_key_env
+        key = (
+            "not needed"
+            if variable is None
+            else f"{variable} {'set' if os.environ.get(variable) else 'not set'}"
+        )
+        prices = "unknown" if model.prices is None else f"{model.prices.input} / {model.prices.output}"
+        table.add_row(name, Text(model.name), model.provider, model.weights, prices, key)
+    Console().print(table)

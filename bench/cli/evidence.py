@@ -1,0 +1,91 @@
+"""board, schemas, commit-results: what is made of the evidence."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from bench.cli.options import Places, places
+from bench.errors import UserError
+
+
+@click.command()
+@click.argument("suite_name", metavar="SUITE")
+@click.option("--language", "-l", "languages", multiple=True, metavar="L", help="May be repeated; else all.")
+@click.option(
+    "--format", "form", type=click.Choice(["table", "csv", "json"]), default="table", show_default=True
+)
+@click.option("--write", is_flag=True, help="Also write board.json into the results tree.")
+@places
+def board(suite_name: str, languages: tuple[str, ...], form: str, write: bool, where: Places) -> None:
+    """Print the leaderboard of SUITE, computed from the results tree.
+
+    Scores are the paper's: length-normalised, with the half-width of a 95% interval; players whose scores
+    lie within 0.06 share a rank.
+    """
+    from bench.boards import all_suites, published_board, write_board
+    from bench.scores.forms import to_csv, to_json, to_table
+
+    tree = where.tree()
+    suites = all_suites(where.prompts)
+    found = [language for suite, language in tree.boards() if suite == suite_name]
+    if not found:
+        if suite_name not in suites:
+            where.suite(suite_name)
+        raise UserError(
+            f"no results of suite {suite_name!r}",
+            where=str(where.results),
+            mend=f"Run it first: `bench run {suite_name}`.",
+        )
+    chosen = list(languages) or found
+    if form != "table" and len(chosen) > 1:
+        raise UserError(f"{form} holds one language", mend=f"Choose by --language: {', '.join(found)}.")
+    render = {"table": to_table, "csv": to_csv, "json": to_json}[form]
+    for language in chosen:
+        made = published_board(tree, suite_name, language, suites)
+        if form == "table":
+            label = suites[suite_name].entry.title if suite_name in suites else suite_name
+            click.echo(f"{label}, {language}, version {made.version}, judged by {', '.join(made.judges)}")
+            if suite_name in suites and suites[suite_name].entry.demonstration:
+                click.echo("A demonstration: these scores say nothing about role play.")
+        click.echo(render(made), nl=form == "table")
+        if write:
+            write_board(tree, made)
+
+
+@click.command()
+@click.option("--output", default="schemas", show_default=True, metavar="DIR", help="Where they are written.")
+def schemas(output: str) -> None:
+    """Write the JSON Schemas of all records and of board.json."""
+    from bench.files import write_atomically
+    from bench.records import RECORD_TYPES, canonical, json_schema
+    from bench.scores.forms import board_schema
+
+    made = {name: json_schema(name) for name in RECORD_TYPES} | {"board": board_schema()}
+    for name, schema in made.items():
+        write_atomically(Path(output) / f"{name}.schema.json", canonical(schema).encode())
+    click.echo(f"{len(made)} schemas in {output}")
+
+
+@click.command("commit-results")
+@click.option("--dry-run", is_flag=True, help="Say what would be committed; change nothing.")
+@places
+def commit_results(dry_run: bool, where: Places) -> None:
+    """Commit the players whose evidence is complete and valid, with their boards.
+
+    Complete: every scene of the suite has a conversation and a judgement by each of the suite's judges, or
+    the record of why there is none. Valid: each file is as its schema and its digest say. The rest is left
+    as it is, and named.
+    """
+    from bench.boards import all_suites
+    from bench.committing import committable, git_commit
+
+    ready, left = committable(where.tree(), all_suites(where.prompts))
+    for reason in left:
+        click.echo(f"left out: {reason}")
+    if not ready:
+        click.echo("Nothing to commit.")
+        return
+    message = git_commit(where.tree(), ready, all_suites(where.prompts), dry_run=dry_run)
+    click.echo(message)

@@ -1,0 +1,160 @@
+"""Carrying out the jobs of a command, with progress, interruption and a closing report."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+
+import click
+from rich.console import Console
+
+from bench.catalog import Catalog
+from bench.chat import Chat, ResponseCache
+from bench.chat.stats import Stats
+from bench.cli.options import Places
+from bench.errors import UserError
+from bench.files import remove_leftovers
+from bench.plan import Plan
+from bench.progress import Progress, money
+from bench.protocols import Protocol
+from bench.results import ResultsTree
+from bench.run import BudgetReached, Runner, RunReport
+from bench.suites import Suite
+
+
+@dataclass(frozen=True)
+class Job:
+    """One suite and language with all that is to be done for it."""
+
+    protocol: Protocol
+    plan: Plan
+    players: tuple[str, ...]
+
+
+def print_states(console: Console, plan: Plan) -> None:
+    for what, counts in (("conversations", plan.conversations), ("judgements", plan.judgements)):
+        states = ", ".join(f"{count} {state}" for state, count in sorted(counts.items()))
+        console.print(f"  {what}: {states or 'none'}", highlight=False)
+    if plan.conversations["stale"] or plan.judgements["stale"]:
+        console.print(
+            "  Stale: made from other prompts or parameters than those of now. They are kept as they are;"
+            " --refresh-stale replaces them.",
+            highlight=False,
+        )
+
+
+def run_jobs(
+    where: Places, catalog: Catalog, jobs: list[Job], suite: Suite, max_cost: Decimal | None, no_cache: bool
+) -> None:
+    """Carry out jobs one after another, and say what came of them. Exit status 0 also with recorded failures:
+    they are results."""
+    remove_leftovers(where.results)
+    console = Console(stderr=True)
+    work = [job for job in jobs if job.plan.work]
+    for job in jobs:
+        if not job.plan.work:
+            click.echo(f"{suite.id} {job.protocol.language}: everything is done, no call made.")
+            print_states(console, job.plan)
+    if not work:
+        return
+    with _interruptible():
+        try:
+            with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+                runner.run(_execute(where, catalog, work, max_cost, no_cache, console))
+        except (KeyboardInterrupt, asyncio.CancelledError):
+            raise UserError(
+                "stopped; all that was finished is kept", mend="The same command goes on from there."
+            ) from None
+
+
+def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    """uvloop where there is one: it halves what a call costs of CPU."""
+    try:
+        import uvloop
+    except ImportError:
+        return None
+    return uvloop.new_event_loop
+
+
+@contextlib.contextmanager
+def _interruptible() -> Iterator[None]:
+    """Let SIGTERM end a run as Ctrl-C does."""
+
+    def interrupt(number: int, frame: object) -> None:
+        signal.raise_signal(signal.SIGINT)
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+async def _execute(
+    where: Places,
+    catalog: Catalog,
+    jobs: list[Job],
+    max_cost: Decimal | None,
+    no_cache: bool,
+    console: Console,
+) -> None:
+    from bench.local.embedded import EmbeddedServer, embedded_identity
+
+    def warn(message: str) -> None:
+        console.print(f"bench: {message}", highlight=False, markup=False, soft_wrap=True)
+
+    with contextlib.ExitStack() as stack:
+        cache = None if no_cache else stack.enter_context(ResponseCache(where.cache, warn))
+
+        def start_embedded() -> EmbeddedServer:
+            slots = max(p.max_concurrent for p in catalog.providers.values() if p.embedded)
+            return stack.enter_context(EmbeddedServer(slots=slots))
+
+        async with Chat(
+            catalog,
+            cache=cache,
+            embedded=start_embedded,
+            embedded_identity=embedded_identity,
+            on_call=lambda request, reply: progress.call_done(),
+        ) as chat:
+            total = RunReport()
+            with Progress([job.plan for job in jobs], lambda: chat.stats, console) as progress:
+                for job in jobs:
+                    await _execute_job(job, where.tree(), chat, catalog, max_cost, (progress, total))
+                    if total.budget_reached:
+                        break
+            _print_report(total, chat.stats)
+
+
+async def _execute_job(
+    job: Job,
+    tree: ResultsTree,
+    chat: Chat,
+    catalog: Catalog,
+    max_cost: Decimal | None,
+    listeners: tuple[Progress, RunReport],
+) -> None:
+    suite, language = job.protocol.suite.id, job.protocol.language
+    for player in job.players:
+        sampling = job.protocol.player_parameters(player)
+        tree.write_player(suite, language, catalog.player_info(player, sampling))
+    runner = Runner(job.protocol, tree, chat, catalog, listeners=listeners, max_cost=max_cost)
+    try:
+        await runner.run(job.plan)
+    except BudgetReached:
+        listeners[1].budget_reached = True
+
+
+def _print_report(report: RunReport, stats: Stats) -> None:
+    click.echo(
+        f"{report.conversations} conversations ({report.conversations_failed} failed),"
+        f" {report.judgements} judgements ({report.judgements_failed} failed);"
+        f" {stats.sent} requests sent, {stats.retried} of them retries, {stats.cached} replies from cache;"
+        f" {money(stats)}"
+    )
+    if report.budget_reached:
+        click.echo("Stopped: the money that --max-cost allows is spent. The same command goes on from there.")

@@ -1,0 +1,134 @@
+"""Choosing what of the results tree may be committed, and committing it."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.boards import published_board, write_board
+from bench.errors import RecordError, StorageError, UserError
+from bench.records import Conversation, Judgement, digest_of, messages_sha256
+from bench.results import ResultsTree
+from bench.suites import Suite
+
+
+@dataclass(frozen=True)
+class ReadyPlayer:
+    """A player whose evidence is complete and valid."""
+
+    suite: str
+    language: str
+    player: str
+    version: str
+
+
+def committable(tree: ResultsTree, suites: Mapping[str, Suite]) -> tuple[list[ReadyPlayer], list[str]]:
+    """(players that may be committed, why each other one may not)."""
+    ready, left = [], []
+    for suite_name, language in tree.boards():
+        suite = suites.get(suite_name)
+        for info in tree.players(suite_name, language):
+            label = f"{suite_name} {language} {info.player}"
+            if suite is None or language not in suite.scenes:
+                left.append(f"{label}: no suite of prompts/ says what complete means")
+                continue
+            try:
+                fault = _fault(tree, suite, language, info.player)
+            except RecordError as error:
+                fault = error.line()
+            if fault:
+                left.append(f"{label}: {fault}")
+            else:
+                ready.append(ReadyPlayer(suite_name, language, info.player, suite.entry.version))
+    return ready, left
+
+
+def _fault(tree: ResultsTree, suite: Suite, language: str, player: str) -> str:
+    """What keeps a player's evidence from being committed; empty where nothing does."""
+    conversations = {(c.character, c.situation): c for c in tree.conversations(suite.id, language, player)}
+    judgements = list(tree.judgements(suite.id, language, player))
+    scenes = suite.language(language)
+    pairs = [(character, situation) for character in scenes.cards for situation in scenes.situations]
+    missing = [pair for pair in pairs if pair not in conversations]
+    if missing:
+        return f"{len(missing)} of {len(pairs)} conversations missing"
+    records: list[Conversation | Judgement] = [*conversations.values(), *judgements]
+    for record in records:
+        fault = _record_fault(record, suite, player, conversations)
+        if fault:
+            return f"{record.character}.{record.situation}: {fault}"
+    done = {(j.character, j.situation, j.judge) for j in judgements}
+    for judge in suite.judges:
+        lacking = [
+            pair for pair in pairs if conversations[pair].status == "complete" and (*pair, judge) not in done
+        ]
+        if lacking:
+            return f"{len(lacking)} judgements by {judge} missing"
+    return ""
+
+
+def _record_fault(
+    record: Conversation | Judgement,
+    suite: Suite,
+    player: str,
+    conversations: Mapping[tuple[str, str], Conversation],
+) -> str:
+    if record.digest != digest_of(record):
+        return "the record was edited (its digest does not fit)"
+    if record.player != player or record.suite != suite.id:
+        return f"belongs to {record.suite} {record.player}"
+    if record.version != suite.entry.version:
+        return f"is of version {record.version}, the suite is version {suite.entry.version}"
+    if isinstance(record, Judgement):
+        conversation = conversations.get((record.character, record.situation))
+        if conversation is None or record.conversation_sha256 != messages_sha256(conversation.messages):
+            return f"the judgement by {record.judge} is of another conversation"
+    return ""
+
+
+def git_commit(
+    tree: ResultsTree, ready: Sequence[ReadyPlayer], suites: Mapping[str, Suite], *, dry_run: bool
+) -> str:
+    """Stage the players' folders and their boards, and commit them; returns the message.
+
+    Raises UserError where git is missing, the results lie in no work tree, or nothing has changed.
+    """
+    lines, paths = [], []
+    for suite_name, language in sorted({(item.suite, item.language) for item in ready}):
+        folder = tree.board_folder(suite_name, language)
+        if _git("check-ignore", "--quiet", str(folder / "board.json"), check=False).returncode == 0:
+            continue
+        players = {item.player for item in ready if (item.suite, item.language) == (suite_name, language)}
+        board = published_board(tree, suite_name, language, suites)
+        if not dry_run:
+            write_board(tree, board)
+            paths.append(folder / "board.json")
+        for row in board.rows:
+            if row.player in players:
+                paths.append(tree.player_folder(suite_name, language, row.player))
+                score = "no score" if row.length_norm_score is None else f"{row.length_norm_score:.2f}"
+                spread = "" if row.length_norm_ci is None else f" ± {row.length_norm_ci:.2f}"
+                lines.append(f"{suite_name} v{board.version} {language} {row.player}: {score}{spread}")
+    if not lines:
+        raise UserError("nothing to commit: git ignores what is complete")
+    title = lines[0] if len(lines) == 1 else f"{len(lines)} players' results"
+    message = f"Results: {title}\n\n" + "\n".join(lines) + "\n"
+    if dry_run:
+        return message
+    _git("add", "--", *map(str, paths))
+    if _git("diff", "--cached", "--quiet", "--", *map(str, paths), check=False).returncode == 0:
+        raise UserError("nothing to commit: all of it has been committed before")
+    _git("commit", "--quiet", "--message", message, "--", *map(str, paths))
+    return message
+
+
+def _git(*arguments: str, check: bool = True) -> subprocess.CompletedProcess[str]:
+    try:
+        done = subprocess.run(["git", *arguments], capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        raise StorageError("git is not installed", mend="Install git, or copy the results by hand.") from None
+    if check and done.returncode != 0:
+        raise UserError(f"git {arguments[0]} failed: {done.stderr.strip()}", where=str(Path.cwd()))
+    return done

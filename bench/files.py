@@ -1,0 +1,84 @@
+"""Files written whole or not at all."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import re
+import socket
+from pathlib import Path
+
+from bench.errors import StorageError
+
+_count = itertools.count()
+_HOST = re.sub(r"[^A-Za-z0-9]", "", socket.gethostname())[:32] or "host"
+_TEMPORARY = re.compile(r"\.tmp-(?P<host>[A-Za-z0-9]+)-(?P<pid>\d+)-\d+")
+
+
+def write_atomically(path: Path, data: bytes, *, replace: bool = True) -> bool:
+    """Write ``data`` to ``path`` so that a reader, or a crash at any moment, sees all of it or none.
+
+    With ``replace`` off a file that is already there stays as it is, also where another process was faster.
+    Returns whether the file is new or changed; equal bytes are not written again.
+    Raises StorageError where the disk is full or the folder does not take it.
+    """
+    temporary = path.parent / f".tmp-{_HOST}-{os.getpid()}-{next(_count)}"
+    try:
+        if path.exists() and (not replace or path.read_bytes() == data):
+            return False
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            with temporary.open("xb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            if replace:
+                temporary.replace(path)
+                return True
+            return _link(temporary, path)
+        finally:
+            temporary.unlink(missing_ok=True)
+    except OSError as error:
+        raise storage_error(error, path) from None
+
+
+def _link(temporary: Path, path: Path) -> bool:
+    """Give the written file its name unless the name is taken by now."""
+    try:
+        os.link(temporary, path)
+    except FileExistsError:
+        return False
+    except OSError:  # a file system without hard links
+        temporary.replace(path)
+    return True
+
+
+def storage_error(error: OSError, path: Path) -> StorageError:
+    """What to tell a user of an operating-system error at ``path``."""
+    reason = error.strerror or str(error)
+    return StorageError(
+        f"cannot be written: {reason}",
+        where=str(path),
+        mend="Free some space or name a folder that can be written; what was finished is kept.",
+    )
+
+
+def remove_leftovers(root: Path) -> int:
+    """Delete temporary files below ``root`` that killed processes of this machine left; returns how many."""
+    removed = 0
+    for path in root.rglob(".tmp-*"):
+        match = _TEMPORARY.fullmatch(path.name)
+        if match and match["host"] == _HOST and not _alive(int(match["pid"])):
+            path.unlink(missing_ok=True)
+            removed += 1
+    return removed
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

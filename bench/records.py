@@ -1,0 +1,230 @@
+"""The records that every module speaks: what is kept as JSON of a run, and their JSON Schemas.
+
+Records are frozen and refuse unknown keys. A file is canonical JSON (see :func:`canonical`), so equal
+records are equal bytes on every machine.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any, Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
+
+SCHEMA_VERSION = 1
+"""Version of the record formats; files of a newer version are refused, never guessed at."""
+
+Role = Literal["player", "interrogator", "judge"]
+Outcome = Literal[
+    "ok", "empty", "length", "content_filter", "refused", "parse_error", "transport", "rate_limited"
+]
+"""How a call ended. ``refused``: the provider declined (a 4xx, or a refusal field in the answer)."""
+
+
+def canonical(data: object) -> str:
+    """Canonical JSON text of plain data: UTF-8, sorted keys, two-space indent, newline at the end."""
+    return json.dumps(data, ensure_ascii=False, sort_keys=True, indent=2, allow_nan=False) + "\n"
+
+
+def sha256_of(data: object) -> str:
+    """SHA-256 (hex) over compact canonical JSON of plain data: fingerprints and digests are made with it."""
+    text = json.dumps(data, ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()
+
+
+class Record(BaseModel):
+    """Base of all records: frozen, and an unknown key is an error that names it."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    def plain(self) -> dict[str, Any]:
+        """Plain JSON data; fields that are None are left out."""
+        return self.model_dump(mode="json", exclude_none=True)
+
+
+class Message(Record):
+    """One message of a conversation: ``user`` is the interrogator's, ``assistant`` the player's."""
+
+    role: Literal["system", "user", "assistant"]
+    content: str
+
+
+class Usage(Record):
+    """Tokens of one call, as the provider counted them, or ``estimated`` where it did not."""
+
+    prompt_tokens: int = Field(ge=0)
+    completion_tokens: int = Field(ge=0)
+    cached_tokens: int | None = Field(default=None, ge=0)
+    reasoning_tokens: int | None = Field(default=None, ge=0)
+    estimated: bool = False
+
+
+class Call(Record):
+    """One model call of a conversation or judgement: what was asked, and how it ended.
+
+    ``cost`` is a decimal string in US dollars, absent where the price is unknown. ``turn`` counts from 1;
+    a judge's first ask is turn 1, a re-ask that names the fault is turn 2.
+    """
+
+    role: Role
+    turn: int = Field(ge=1)
+    provider: str
+    model: str
+    parameters: dict[str, JsonValue]
+    outcome: Outcome
+    finish_reason: str | None = None
+    usage: Usage | None = None
+    cost: str | None = None
+    seed: int | None = None
+    system_fingerprint: str | None = None
+    served_model: str | None = None
+    raw: str | None = None
+    """An interrogator's reply as it came, where it had to be repaired or could not be used."""
+
+
+class Failure(Record):
+    """Why a conversation or judgement did not come about, with the reply that could not be used."""
+
+    role: Role
+    turn: int = Field(ge=1)
+    outcome: Outcome
+    reason: str
+    raw: str | None = None
+
+
+class Criterion(Record):
+    """What a protocol scores: the key in the judge's JSON and in records, its integer scale, its label."""
+
+    name: str
+    label: str
+    low: int
+    high: int
+
+
+class Cell(Record):
+    """What a conversation is of: the coordinates that its file path repeats."""
+
+    suite: str
+    version: str
+    protocol: str
+    language: str
+    player: str
+    character: str
+    situation: str
+
+    def cell(self) -> Cell:
+        """The coordinates alone."""
+        return Cell(**{name: getattr(self, name) for name in Cell.model_fields})
+
+
+class Scene(Record):
+    """What a conversation was about, as its sides were told; so a record explains itself without prompts/."""
+
+    character_name: str
+    summary: str
+    """The one line that the interrogator saw."""
+    card: str
+    """The player's system prompt as rendered, without a catalog entry's extra text."""
+    situation_title: str
+    situation: str
+
+
+class Conversation(Cell):
+    """All turns of one (player, character, situation), and every call that made them."""
+
+    schema_version: int = SCHEMA_VERSION
+    scene: Scene
+    fingerprint: str
+    """SHA-256 of the templates, card, situation and parameters it was made from (see bench.prompts)."""
+    status: Literal["complete", "failed"]
+    messages: tuple[Message, ...]
+    calls: tuple[Call, ...]
+    repairs: tuple[str, ...] = ()
+    """What had to be repaired in the interrogator's replies, as ``turn N: kind``."""
+    failure: Failure | None = None
+    digest: str = ""
+    """SHA-256 of the record without this field: an edit by hand shows."""
+
+
+class TurnVerdict(Record):
+    """One judge's scores and reasons for one turn; keys of ``scores`` are the protocol's criteria."""
+
+    turn: int = Field(ge=1)
+    is_refusal: bool = False
+    refusal_reason: str = ""
+    scores: dict[str, int]
+    reasons: dict[str, str] = Field(default_factory=dict)
+
+
+class Judgement(Cell):
+    """One judge's verdict on one conversation, or the reason why there is none."""
+
+    schema_version: int = SCHEMA_VERSION
+    judge: str
+    fingerprint: str
+    """SHA-256 of the judge's template, the card, the parameters and the conversation's messages."""
+    conversation_sha256: str
+    """SHA-256 of the messages that were judged."""
+    status: Literal["ok", "failed"]
+    turns: tuple[TurnVerdict, ...]
+    repairs: tuple[str, ...] = ()
+    raw: tuple[str, ...]
+    """Every reply of the judge as it came, first ask and re-asks, so that a better parser can re-read it."""
+    calls: tuple[Call, ...]
+    failure: Failure | None = None
+    digest: str = ""
+
+
+class PlayerInfo(Record):
+    """player.json: what the player model is, as the catalog said when it ran."""
+
+    schema_version: int = SCHEMA_VERSION
+    player: str
+    provider: str
+    model: str
+    name: str
+    family: str
+    weights: Literal["open", "closed"]
+    licence: str
+    parameters_billion: float | None = None
+    sampling: dict[str, JsonValue]
+    system_extra: str = ""
+
+
+Sealed = Conversation | Judgement
+R = TypeVar("R", Conversation, Judgement)
+
+
+def digest_of(record: Sealed) -> str:
+    """The digest that ``record`` ought to carry."""
+    data = record.plain()
+    data.pop("digest", None)
+    return sha256_of(data)
+
+
+def sealed(record: R) -> R:
+    """``record`` with its digest filled in."""
+    return record.model_copy(update={"digest": digest_of(record)})
+
+
+def messages_sha256(messages: tuple[Message, ...]) -> str:
+    """SHA-256 of a conversation's messages, which ties a judgement to what it judged."""
+    return sha256_of([m.plain() for m in messages])
+
+
+RECORD_TYPES: dict[str, type[Record]] = {
+    "conversation": Conversation,
+    "judgement": Judgement,
+    "player": PlayerInfo,
+}
+
+
+def json_schema(name: str) -> dict[str, Any]:
+    """JSON Schema (draft 2020-12) of one record type; ``schemas/<name>.schema.json`` holds it."""
+    schema = RECORD_TYPES[name].model_json_schema()
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": f"Rolecall {name} record, version {SCHEMA_VERSION}",
+        **{k: v for k, v in schema.items() if k != "title"},
+    }

@@ -1,0 +1,82 @@
+"""One candidate to data: the standard decoder first, json-repair on what it refuses, within bounds."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from typing import Any, Final
+
+import json_repair
+
+from bench.replies.faults import ReplyFault
+
+MAX_DEPTH: Final = 64
+"""Deeper nesting is not read: no reply that anyone asks for has it."""
+
+MAX_REPAIR_CHARS: Final = 100_000
+MAX_REPAIR_BRACKETS: Final = 1_000
+"""json-repair is slow on much text and on many brackets; beyond these bounds it is not asked."""
+
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """Data, the repairs it took, and whether json-repair had to guess (``mended``)."""
+
+    data: Any
+    repairs: frozenset[str]
+    mended: bool = False
+
+
+def strictly(raw: str) -> Decoded | None:
+    """``raw`` as the standard decoder reads it, forgiving only raw control characters; else None."""
+    for forgiving in (False, True):
+        repairs = {"raw_control"} if forgiving else set()
+
+        def build(pairs: list[tuple[str, Any]], repairs: set[str] = repairs) -> dict[str, Any]:
+            data = dict(pairs)
+            if len(data) < len(pairs):
+                repairs.add("duplicate_keys")
+            return data
+
+        try:
+            data = json.loads(raw, strict=not forgiving, object_pairs_hook=build, parse_constant=str)
+        except (ValueError, RecursionError):
+            continue
+        return Decoded(data, frozenset(repairs))
+    return None
+
+
+def repairable(raw: str) -> bool:
+    """Whether ``raw`` is within the bounds of what json-repair is asked."""
+    return len(raw) <= MAX_REPAIR_CHARS and raw.count("{") + raw.count("[") <= MAX_REPAIR_BRACKETS
+
+
+def mended(raw: str) -> Decoded | None:
+    """``raw`` as json-repair reads it; None if it does not."""
+    try:
+        data = json_repair.repair_json(raw, return_objects=True, skip_json_loads=True)
+    except Exception:  # a guesser fed with hostile text: whatever it trips over, the text is unreadable
+        return None
+    return Decoded(data, frozenset({"json_repaired"}), mended=True)
+
+
+def cleaned(value: Any, repairs: set[str], depth: int = 0) -> Any:
+    """``value`` with lone surrogates replaced, so that it can be stored as UTF-8."""
+    if depth > MAX_DEPTH:
+        raise ReplyFault("bad_json", "The JSON in the reply is nested too deeply.")
+    if isinstance(value, str):
+        clean = _SURROGATE.sub("\ufffd", value)
+        if clean != value:
+            repairs.add("surrogate_replaced")
+        return clean
+    if isinstance(value, list):
+        return [cleaned(item, repairs, depth + 1) for item in value]
+    if isinstance(value, dict):
+        return {
+            cleaned(str(key), repairs, depth + 1): cleaned(item, repairs, depth + 1)
+            for key, item in value.items()
+        }
+    return value

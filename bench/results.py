@@ -1,0 +1,170 @@
+"""The results tree: the only module that knows where a record lies and how it is read and written.
+
+    results/<suite>/<language>/<player>/player.json
+    results/<suite>/<language>/<player>/conversations/<character>.<situation>.json
+    results/<suite>/<language>/<player>/judgements/<judge>/<character>.<situation>.json
+    results/<suite>/<language>/board.json
+
+Folder and file names are slugs; the exact ids are in the records.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TypeVar
+
+from pydantic import ValidationError
+
+from bench.errors import RecordError
+from bench.files import write_atomically
+from bench.records import (
+    SCHEMA_VERSION,
+    Cell,
+    Conversation,
+    Judgement,
+    PlayerInfo,
+    Record,
+    canonical,
+)
+from bench.slugs import slug
+
+T = TypeVar("T", bound=Record)
+
+NOT_SUITES = frozenset({"external", "human"})
+"""Folders of the results tree that hold other things than suites."""
+
+
+def read_record(kind: type[T], path: Path) -> T:
+    """The record in a file. Raises RecordError where it is damaged or of a newer schema."""
+    try:
+        data = path.read_bytes()
+        return kind.model_validate_json(data)
+    except FileNotFoundError:
+        raise RecordError("no such file", where=str(path)) from None
+    except OSError as error:
+        raise RecordError(f"cannot be read: {error.strerror}", where=str(path)) from None
+    except ValidationError as error:
+        raise _record_error(error, data, path) from None
+
+
+def _record_error(error: ValidationError, data: bytes, path: Path) -> RecordError:
+    """Tell a file of a newer version from a damaged one."""
+    try:
+        loaded = json.loads(data)
+        version = loaded.get("schema_version") if isinstance(loaded, dict) else None
+    except ValueError:
+        version = None
+    if isinstance(version, int) and version > SCHEMA_VERSION:
+        return RecordError(
+            f"is of record version {version}; this program knows version {SCHEMA_VERSION}",
+            where=str(path),
+            mend="Update Rolecall.",
+        )
+    first = error.errors(include_url=False)[0]
+    place = ".".join(str(part) for part in first["loc"])
+    return RecordError(
+        f"is not a valid record: {place + ': ' if place else ''}{first['msg']}",
+        where=str(path),
+        mend="Restore it from version control, or delete it and run again.",
+    )
+
+
+class ResultsTree:
+    """One results folder."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    # Where things lie
+
+    def board_folder(self, suite: str, language: str) -> Path:
+        return self.root / slug(suite) / slug(language)
+
+    def player_folder(self, suite: str, language: str, player: str) -> Path:
+        return self.board_folder(suite, language) / slug(player)
+
+    def conversation_path(self, cell: Cell) -> Path:
+        folder = self.player_folder(cell.suite, cell.language, cell.player)
+        return folder / "conversations" / _cell_file(cell)
+
+    def judgement_path(self, cell: Cell, judge: str) -> Path:
+        folder = self.player_folder(cell.suite, cell.language, cell.player)
+        return folder / "judgements" / slug(judge) / _cell_file(cell)
+
+    # What there is
+
+    def boards(self) -> Iterator[tuple[str, str]]:
+        """(suite, language) folder names that hold at least one player, sorted."""
+        for suite in _folders(self.root):
+            if suite.name not in NOT_SUITES:
+                for language in _folders(suite):
+                    if any((player / "player.json").exists() for player in _folders(language)):
+                        yield suite.name, language.name
+
+    def players(self, suite: str, language: str) -> list[PlayerInfo]:
+        """The players of a board, sorted by id."""
+        folders = _folders(self.board_folder(suite, language))
+        paths = [folder / "player.json" for folder in folders]
+        return sorted(
+            (read_record(PlayerInfo, path) for path in paths if path.exists()), key=lambda info: info.player
+        )
+
+    def conversations(self, suite: str, language: str, player: str) -> Iterator[Conversation]:
+        """A player's conversations, sorted by file name."""
+        folder = self.player_folder(suite, language, player) / "conversations"
+        for path in _json_files(folder):
+            yield read_record(Conversation, path)
+
+    def judgements(self, suite: str, language: str, player: str) -> Iterator[Judgement]:
+        """All judges' judgements of a player, sorted by judge folder, then file name."""
+        for judge in _folders(self.player_folder(suite, language, player) / "judgements"):
+            for path in _json_files(judge):
+                yield read_record(Judgement, path)
+
+    def conversation(self, cell: Cell) -> Conversation | None:
+        """The conversation of a cell, or None where there is none yet."""
+        path = self.conversation_path(cell)
+        return read_record(Conversation, path) if path.exists() else None
+
+    def judgement(self, cell: Cell, judge: str) -> Judgement | None:
+        """A judge's judgement of a cell, or None where there is none yet."""
+        path = self.judgement_path(cell, judge)
+        return read_record(Judgement, path) if path.exists() else None
+
+    # Writing
+
+    def write_conversation(self, record: Conversation, *, replace: bool = False) -> bool:
+        """Write a conversation; one that is there stays unless ``replace``. Returns whether written."""
+        return write_atomically(self.conversation_path(record), _bytes(record), replace=replace)
+
+    def write_judgement(self, record: Judgement, *, replace: bool = False) -> bool:
+        """Write a judgement; one that is there stays unless ``replace``. Returns whether written."""
+        return write_atomically(self.judgement_path(record, record.judge), _bytes(record), replace=replace)
+
+    def write_player(self, suite: str, language: str, info: PlayerInfo) -> bool:
+        """Write player.json; returns whether it is new or changed."""
+        return write_atomically(
+            self.player_folder(suite, language, info.player) / "player.json", _bytes(info)
+        )
+
+
+def _bytes(record: Record) -> bytes:
+    return canonical(record.plain()).encode("utf-8")
+
+
+def _cell_file(cell: Cell) -> str:
+    return f"{slug(cell.character)}.{slug(cell.situation)}.json"
+
+
+def _folders(parent: Path) -> list[Path]:
+    if not parent.is_dir():
+        return []
+    return sorted(path for path in parent.iterdir() if path.is_dir() and not path.name.startswith("."))
+
+
+def _json_files(folder: Path) -> list[Path]:
+    if not folder.is_dir():
+        return []
+    return sorted(path for path in folder.iterdir() if path.suffix == ".json" and path.name[0] != ".")

@@ -1,0 +1,196 @@
+"""The paper's scoring, kept exactly: see "The numbers" in the design notes and the methods page.
+
+From turns to a board, each step one function: :func:`judge_scores` (mean over turns, then over criteria),
+:func:`conversation_scores` (plain average across judges), :func:`player_scores` (mean over conversations,
+length normalisation, intervals), :func:`ranked`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+
+from bench.scores.bootstrap import NOISE_DECIMALS, Array, mean_half_widths
+from bench.scores.frame import SCENE, Frames
+from bench.scores.weights import Weights
+
+LENGTH_STRENGTH = 0.07
+"""The most that long answers can cost, as a share of the score."""
+
+RANK_GAP_HUNDREDTHS = 6
+"""A group of players that share a rank ends where a printed score lies further below the group's leader."""
+
+DIGITS = 6
+"""Decimals that are published; ranks and printed hundredths are made from the published number."""
+
+
+def usable_judgements(frames: Frames) -> pd.DataFrame:
+    """Judgements that say something: ok, and of the messages that a complete conversation holds now."""
+    complete = frames.conversations.loc[frames.conversations["status"] == "complete", SCENE]
+    told = frames.judgements[(frames.judgements["status"] == "ok") & ~frames.judgements["stale"]]
+    return _joined(told, complete, SCENE)
+
+
+def judge_scores(frames: Frames, weightings: Mapping[str, Weights]) -> pd.DataFrame:
+    """Per (player, character, situation, judge): each criterion's mean over turns, each weighting's final.
+
+    A judgement that saw a refusal in any turn is left out. Finals are in columns named by
+    :func:`final_column`.
+    """
+    judged = usable_judgements(frames)
+    return with_finals(turn_means(frames, judged[~judged["refusal"]]), weightings)
+
+
+def turn_means(frames: Frames, judgements: pd.DataFrame) -> pd.DataFrame:
+    """Per (player, character, situation, judge) of ``judgements``: each criterion's mean over turns."""
+    keys = [*SCENE, "judge"]
+    rows = _joined(frames.scores[[*keys, "criterion", "score"]], judgements, keys)
+    grouped = rows.groupby([*keys, "criterion"], observed=True)["score"]
+    means = (grouped.sum() / grouped.count()).unstack("criterion")
+    means = means.reindex(columns=list(frames.criteria))
+    means.columns.name = None
+    return means.sort_index()
+
+
+def with_finals(means: pd.DataFrame, weightings: Mapping[str, Weights]) -> pd.DataFrame:
+    """``means`` with a column for each weighting's final: the weighted average of the criteria."""
+    finals = {}
+    for name, weights in weightings.items():
+        final = sum((w * means[criterion] for criterion, w in weights.items()), pd.Series(0.0, means.index))
+        finals[final_column(name)] = final / math.fsum(weights.values())
+    return means.assign(**finals)
+
+
+def final_column(weighting: str) -> str:
+    """The column that holds a weighting's final score."""
+    return f"final:{weighting}"
+
+
+def conversation_scores(by_judge: pd.DataFrame) -> pd.DataFrame:
+    """Per (player, character, situation): the plain average of what its judges gave."""
+    if by_judge.empty:
+        return by_judge.droplevel("judge")
+    return by_judge.groupby(level=SCENE, observed=True).mean().sort_index()
+
+
+def answer_lengths(conversations: pd.DataFrame) -> pd.Series:
+    """Per player: mean characters of an answer, cut to an integer; of complete conversations only."""
+    complete = conversations[(conversations["status"] == "complete") & (conversations["turns"] > 0)]
+    sums = complete.groupby("player", observed=True)[["answer_characters", "turns"]].sum()
+    return (sums["answer_characters"] // sums["turns"]).rename("avg_length")
+
+
+def refusal_ratios(judged: pd.DataFrame) -> pd.Series:
+    """Per player: the share of its judged conversations in which any judge saw a refusal."""
+    any_judge = judged.groupby(SCENE, observed=True)["refusal"].any()
+    grouped = any_judge.groupby(level="player", observed=True)
+    return (grouped.sum() / grouped.count()).rename("refusal_ratio")
+
+
+def length_factor(length: float, median: float) -> float:
+    """What a player's scores are multiplied with: 1 up to the median length, never below 0.93."""
+    if length <= median or length <= 0:
+        return 1.0
+    return max(1 - LENGTH_STRENGTH, 1 + LENGTH_STRENGTH * (median / length - 1))
+
+
+def median_length(lengths: Sequence[int]) -> float | None:
+    """``L``: the median over the players that have a score; None where there are none."""
+    return float(np.median(np.asarray(lengths, dtype=np.float64))) if len(lengths) else None
+
+
+def length_factors(conversations: pd.DataFrame, players: Sequence[str]) -> pd.Series:
+    """Each player's length factor on a board of ``players``; 1 for one without a complete conversation."""
+    lengths = {str(p): int(n) for p, n in answer_lengths(conversations).items()}
+    median = median_length([lengths[name] for name in players if name in lengths])
+    factors = [length_factor(lengths.get(name, 0), median or 0.0) for name in players]
+    return pd.Series(factors, index=pd.Index(players, name="player"), dtype="float64")
+
+
+def player_scores(
+    conversations: pd.DataFrame,
+    factors: Mapping[str, float],
+    *,
+    resamples: int,
+    key: Sequence[str | int],
+) -> pd.DataFrame:
+    """Per scored player (index) and column of ``conversations``: mean and half-width of its interval.
+
+    They are in columns ``<column>`` and ``<column>_ci``; finals are there also times the player's length
+    factor, with ``norm:`` in place of ``final:``. ``conversations_scored`` says how many there are.
+    Half-widths are missing where a player has only one scored conversation.
+    """
+    rows: dict[str, dict[str, float]] = {}
+    columns = list(conversations.columns)
+    for player, group in conversations.groupby(level="player", observed=True):
+        name = str(player)
+        values = group.sort_index().to_numpy(dtype=np.float64)
+        widths = mean_half_widths(values, resamples, [*key, name])
+        rows[name] = _player_row(columns, values, widths, factors[name])
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("player")
+
+
+def _player_row(columns: list[str], values: Array, widths: Array | None, factor: float) -> dict[str, float]:
+    row: dict[str, float] = {"conversations_scored": len(values)}
+    for at, column in enumerate(columns):
+        mean = math.fsum(values[:, at]) / len(values)
+        width = math.nan if widths is None else float(widths[at])
+        row |= {column: mean, f"{column}_ci": width}
+        if column.startswith("final:"):
+            norm = column.replace("final:", "norm:", 1)
+            row |= {norm: mean * factor, f"{norm}_ci": width * factor}
+    return row
+
+
+def published(value: float) -> float:
+    """A number as it is published: DIGITS decimals, with the noise of floating point taken off before, so
+    that a number half-way between two does not fall either way by the order in which it was added up."""
+    return round(round(value, NOISE_DECIMALS), DIGITS) + 0.0
+
+
+def hundredths(score: float) -> int:
+    """The score as printed with two decimals, as a whole number of hundredths."""
+    return int(f"{score:.2f}".replace(".", ""))
+
+
+def ranks(printed: Sequence[int]) -> list[int]:
+    """Ranks of scores in hundredths, sorted from high to low.
+
+    A group shares the place of its leader; the next group begins with the first score that lies more than
+    0.06 below that leader. Groups of 2 and 3 thus have ranks 1 and 3.
+    """
+    given: list[int] = []
+    leader = None
+    for place, score in enumerate(printed, start=1):
+        if leader is None or leader - score > RANK_GAP_HUNDREDTHS:
+            leader = score
+            given.append(place)
+        else:
+            given.append(given[-1])
+    return given
+
+
+def ranked(scores: pd.DataFrame) -> pd.DataFrame:
+    """Rows sorted from best to worst with a ``rank`` column; those without a score follow, unranked.
+
+    Takes a frame indexed by player with ``length_norm_score`` and ``score``, both as published. Equal
+    length-normalised scores are ordered by score, then by player id, and always share a rank.
+    """
+    table = scores.assign(_player=scores.index.astype(str))
+    table = table.sort_values(
+        ["length_norm_score", "score", "_player"], ascending=[False, False, True], na_position="last"
+    ).drop(columns="_player")
+    scored = [hundredths(score) for score in table["length_norm_score"].dropna()]
+    places: list[int | None] = [*ranks(scored)]
+    places += [None] * (len(table) - len(scored))
+    return table.assign(rank=pd.array(places, dtype="Int64"))
+
+
+def _joined(table: pd.DataFrame, keep: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
+    """Rows of ``table`` whose ``keys`` occur in ``keep``, in the order of ``table``."""
+    wanted = pd.MultiIndex.from_frame(keep[keys].astype(str))
+    have = pd.MultiIndex.from_frame(table[keys].astype(str))
+    return table[have.isin(wanted)]

@@ -1,0 +1,254 @@
+"""The robust scoring: how sure a difference is when characters and situations are a sample too.
+
+All players meet the same scenes, and a hard character is hard for all of them. So intervals come from
+resampling characters and situations (never single conversations), and two players are compared by their
+differences on the same scenes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+from scipy import optimize, stats
+
+from bench.scores import paper
+from bench.scores.bootstrap import (
+    CONFIDENCE,
+    Array,
+    draw_counts,
+    interval,
+    resampled_grid_means,
+    stable_stream,
+)
+from bench.scores.frame import Frames
+from bench.scores.policy import ROBUST, Policy, scene_scores
+from bench.scores.weights import Weights
+
+Correction = Literal["holm", "bh", "none"]
+ALPHA = 1 - CONFIDENCE
+POWER = 0.8
+CORRECTION: Correction = "bh"
+"""Benjamini-Hochberg: of the pairs called different, 5% are expected not to be. Holm bounds the risk of even
+one such error among all pairs, which leaves little to say about 63 players on 64 scenes."""
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Scores as an array players x characters x situations; NaN where there is none."""
+
+    players: tuple[str, ...]
+    characters: tuple[str, ...]
+    situations: tuple[str, ...]
+    values: Array
+
+
+def robust_grid(frames: Frames, weights: Weights, policy: Policy = ROBUST) -> Grid:
+    """Length-normalised finals of all players and scenes under ``policy``."""
+    scenes = scene_scores(frames, weights, policy)
+    players = scenes.index.get_level_values("player").astype(str)
+    factors = paper.length_factors(frames.conversations, sorted(set(players)))
+    return grid(scenes["final"] * factors.reindex(players).to_numpy())
+
+
+def robust_numbers(
+    scores: Grid, *, resamples: int, key: Sequence[str | int], correction: Correction = CORRECTION
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Players (score, low, high, rank_low, rank_high, group; best first), and pairs of them."""
+    pairs = paired_differences(scores, correction)
+    players = intervals(scores, resamples, key)
+    return players.join(rank_intervals(players["score"], pairs).drop(columns="score")).sort_values(
+        ["score"], ascending=False, kind="stable"
+    ), pairs
+
+
+def grid(scenes: pd.Series) -> Grid:
+    """The array of a series indexed by (player, character, situation)."""
+    names = [tuple(sorted({str(v) for v in scenes.index.get_level_values(level)})) for level in range(3)]
+    index = pd.MultiIndex.from_product(names, names=scenes.index.names)
+    plain = pd.Series(
+        scenes.to_numpy(dtype=np.float64),
+        index=pd.MultiIndex.from_tuples([tuple(map(str, key)) for key in scenes.index], names=index.names),
+    )
+    values = plain.reindex(index).to_numpy().reshape([len(part) for part in names])
+    return Grid(players=names[0], characters=names[1], situations=names[2], values=values)
+
+
+def two_way_means(scores: Grid, resamples: int, key: Sequence[str | int]) -> Array:
+    """Means of all players (columns) in resamples of characters and of situations (rows).
+
+    Every resample is the same for all players, so that differences between columns are differences on the
+    same scenes. NaN where a resample holds no scene of a player.
+    """
+    stream = stable_stream(*key)
+    characters = draw_counts(stream, len(scores.characters), resamples)
+    situations = draw_counts(stream, len(scores.situations), resamples)
+    return resampled_grid_means(scores.values, characters, situations)
+
+
+def intervals(scores: Grid, resamples: int, key: Sequence[str | int]) -> pd.DataFrame:
+    """Per player (index): ``score``, and ``low`` and ``high`` of its two-way bootstrap interval."""
+    flat = scores.values.reshape(len(scores.players), -1)
+    means = [math.fsum(row[~np.isnan(row)]) / int((~np.isnan(row)).sum()) for row in flat]
+    low, high = interval(two_way_means(scores, resamples, key))
+    return pd.DataFrame(
+        {"score": means, "low": low, "high": high}, index=pd.Index(scores.players, name="player")
+    )
+
+
+def standard_error(differences: Array) -> tuple[float, float]:
+    """Standard error of the mean of an array characters x situations (NaN: missing), and degrees of freedom.
+
+    Two-way clustering (Cameron, Gelbach and Miller): the variance over characters plus that over situations
+    minus that over scenes, and never less than the last; degrees of freedom after Satterthwaite.
+    """
+    have = ~np.isnan(differences)
+    n = int(have.sum())
+    if n < 2:
+        return math.nan, math.nan
+    rest = np.where(have, differences - differences[have].mean(), 0.0)
+    parts = [_cluster_variance(rest.sum(axis=axis), int(have.any(axis=axis).sum()), n) for axis in (1, 0)]
+    scene = (float((rest**2).sum()) * n / (n - 1) / n**2, n - 1)
+    variance = parts[0][0] + parts[1][0] - scene[0]
+    if variance <= scene[0]:
+        return math.sqrt(scene[0]), float(scene[1])
+    pieces = sum(v**2 / df for v, df in (*parts, scene) if df > 0)
+    return math.sqrt(variance), variance**2 / pieces
+
+
+def _cluster_variance(sums: Array, clusters: int, n: int) -> tuple[float, int]:
+    """Variance of a mean from sums of residuals by cluster, and its degrees of freedom."""
+    if clusters < 2:
+        return 0.0, 0
+    return float((sums**2).sum()) * clusters / (clusters - 1) / n**2, clusters - 1
+
+
+def paired_differences(scores: Grid, correction: Correction = CORRECTION) -> pd.DataFrame:
+    """Every pair of players on the scenes that both have.
+
+    One row per pair: ``player`` and ``other`` (in the order of the grid), ``scenes``, ``difference`` of the
+    means there, its ``standard_error`` and ``df``, ``p`` (t test, two-sided), ``p_adjusted``, and whether
+    they are ``separated`` at 5%.
+    """
+    rows = []
+    for a, player in enumerate(scores.players):
+        for b in range(a + 1, len(scores.players)):
+            rows.append((player, scores.players[b], *_compared(scores.values[a] - scores.values[b])))
+    columns = ["player", "other", "scenes", "difference", "standard_error", "df", "p"]
+    table = pd.DataFrame(rows, columns=columns)
+    table["p_adjusted"] = adjusted(table["p"].to_numpy(dtype=np.float64), correction)
+    table["separated"] = table["p_adjusted"] < ALPHA
+    return table
+
+
+def _compared(differences: Array) -> tuple[int, float, float, float, float]:
+    known = differences[~np.isnan(differences)]
+    if len(known) < 2:
+        return len(known), math.nan, math.nan, math.nan, math.nan
+    mean = math.fsum(known) / len(known)
+    error, df = standard_error(differences)
+    if error <= 1e-12:
+        return len(known), mean, error, df, 1.0 if abs(mean) <= 1e-12 else 0.0
+    return len(known), mean, error, df, float(2 * stats.t.sf(abs(mean) / error, df))
+
+
+def adjusted(p: Array, correction: Correction) -> Array:
+    """p values corrected for how many there are; NaN (pairs without a common scene) stay out of the count."""
+    known = np.flatnonzero(~np.isnan(p))
+    result = p.copy()
+    m = len(known)
+    if m == 0 or correction == "none":
+        return result
+    order = known[np.argsort(p[known], kind="stable")]
+    if correction == "holm":
+        stepped = np.maximum.accumulate(p[order] * np.arange(m, 0, -1))
+    else:
+        stepped = np.minimum.accumulate((p[order] * m / np.arange(1, m + 1))[::-1])[::-1]
+    result[order] = np.minimum(stepped, 1.0)
+    return result
+
+
+def rank_intervals(scores: pd.Series, pairs: pd.DataFrame) -> pd.DataFrame:
+    """Per player: the ranks that the data leave open, and its tie group.
+
+    ``scores`` by player, and pairs from :func:`paired_differences`. ``rank_low`` is 1 + the number of players
+    surely better, ``rank_high`` the number of players that are not surely worse. A tie group (``group``,
+    the rank of its leader) ends with the first player that is surely worse than the group's leader.
+    Sorted from best to worst.
+    """
+    sure = pairs[pairs["separated"]]
+    first = sure["difference"] > 0
+    better = pd.concat([sure.loc[first, "player"], sure.loc[~first, "other"]])
+    worse = pd.concat([sure.loc[first, "other"], sure.loc[~first, "player"]])
+    above, below = worse.value_counts(), better.value_counts()
+    beaten = set(zip(better, worse, strict=True))
+    names = sorted(scores.index, key=lambda name: (-scores[name], name))
+    table = pd.DataFrame({"score": [scores[name] for name in names]}, index=pd.Index(names, name="player"))
+    table["rank_low"] = [1 + int(above.get(name, 0)) for name in names]
+    table["rank_high"] = [len(names) - int(below.get(name, 0)) for name in names]
+    table["group"] = _groups(names, beaten)
+    return table
+
+
+def _groups(names: list[str], beaten: set[tuple[str, str]]) -> list[int]:
+    groups: list[int] = []
+    leader = ""
+    for place, name in enumerate(names, start=1):
+        if not groups or (leader, name) in beaten:
+            leader = name
+            groups.append(place)
+        else:
+            groups.append(groups[-1])
+    return groups
+
+
+def separability(pairs: pd.DataFrame) -> float | None:
+    """The share of player pairs that the data tell apart; None where there is no pair."""
+    return float(pairs["separated"].mean()) if len(pairs) else None
+
+
+def power_of(difference: float, error: float, df: float, alpha: float = ALPHA) -> float:
+    """How often a two-sided t test finds a true ``difference`` that is estimated with ``error``."""
+    shift = abs(difference) / error
+    critical = float(stats.t.ppf(1 - alpha / 2, df))
+    # averaged over the error's own distribution; scipy's noncentral t fails for some of these arguments
+    errors = np.sqrt(stats.chi2.ppf((_NODES + 1) / 2, df) / df)
+    found = stats.norm.sf(critical * errors - shift) + stats.norm.cdf(-critical * errors - shift)
+    return float(found @ _NODE_WEIGHTS) / 2
+
+
+_NODES, _NODE_WEIGHTS = np.polynomial.legendre.leggauss(200)
+
+
+def detectable_difference(error: float, df: float, power: float = POWER, alpha: float = ALPHA) -> float:
+    """The smallest true difference that such a comparison finds with ``power``."""
+    upper = error
+    while power_of(upper, error, df, alpha) < power:
+        upper *= 2
+    return float(optimize.brentq(lambda d: power_of(d, error, df, alpha) - power, 0.0, upper))
+
+
+def scenes_needed(
+    difference: float, error: float, scenes: int, power: float = POWER, limit: int = 1_000_000
+) -> int | None:
+    """How many scenes would find ``difference`` with ``power``, if ``scenes`` of them leave ``error``.
+
+    Taken that the error falls with the square root of the number of scenes, characters and situations
+    growing alike. None where more than ``limit`` would be needed.
+    """
+    spread = error * math.sqrt(scenes)
+
+    def enough(n: int) -> bool:
+        return power_of(difference, spread / math.sqrt(n), n - 1) >= power
+
+    if difference == 0 or not enough(limit):
+        return None
+    low, high = 1, limit
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high

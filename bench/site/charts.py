@@ -1,0 +1,79 @@
+"""The small drawings inside tables: intervals on one shared axis, and heat tints."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+STEPS = 16
+"""Tints of the one hue, ``rc-h0`` to ``rc-h16``, from the lowest score of the scale to the highest."""
+
+WIDTH = 160
+HEIGHT = 22
+MARGIN = 6
+
+
+def heat(score: float | None, low: float = 1, high: float = 5) -> str:
+    """Class of the tint for a score; empty where there is none."""
+    if score is None:
+        return ""
+    share = (min(max(score, low), high) - low) / (high - low)
+    return f"rc-h{round(share * STEPS)}"
+
+
+@dataclass(frozen=True)
+class Axis:
+    """The stretch of the score scale that a board draws its intervals on."""
+
+    low: float
+    high: float
+
+    @classmethod
+    def around(cls, spans: Iterable[tuple[float, float]]) -> Axis:
+        """The shortest axis of half points that holds all (centre, half width)."""
+        ends = [(centre - half, centre + half) for centre, half in spans]
+        if not ends:
+            return cls(1, 5)
+        low = max(0.0, math.floor(2 * min(a for a, _ in ends)) / 2)
+        high = math.ceil(2 * max(b for _, b in ends)) / 2
+        return cls(low, max(high, low + 0.5))
+
+    def x(self, score: float) -> float:
+        """Where a score lies, in drawing units."""
+        return round(MARGIN + (WIDTH - 2 * MARGIN) * (score - self.low) / (self.high - self.low), 1)
+
+    @property
+    def ticks(self) -> list[float]:
+        """Whole points, or half points on a short axis."""
+        step = 1.0 if self.high - self.low > 2 else 0.5
+        first = math.ceil(self.low / step) * step
+        return [first + step * n for n in range(int((self.high - first) / step + 1e-9) + 1)]
+
+
+def whisker(axis: Axis, score: float | None, half: float | None) -> Markup:
+    """A dot at ``score`` with its interval. Hidden from screen readers: the numbers stand beside it."""
+    ticks = " ".join(f"M{axis.x(t):g} 0V{HEIGHT}" for t in axis.ticks)
+    parts = [f'<path class="rc-tick" d="{ticks}"/>']
+    middle = HEIGHT / 2
+    if score is not None:
+        if half:
+            a, b = axis.x(score - half), axis.x(score + half)
+            ends = f"M{a:g} {middle - 4:g}v8M{b:g} {middle - 4:g}v8"
+            parts.append(f'<path class="rc-bar" d="M{a:g} {middle:g}H{b:g}{ends}"/>')
+        parts.append(f'<circle class="rc-dot" cx="{axis.x(score):g}" cy="{middle:g}" r="4"/>')
+    return _drawing(parts)
+
+
+def scale(axis: Axis) -> Markup:
+    """The numbers of the axis, for the head of the column."""
+    return _drawing([f'<text x="{axis.x(tick):g}" y="17">{tick:g}</text>' for tick in axis.ticks])
+
+
+def _drawing(parts: Iterable[str]) -> Markup:
+    return Markup(
+        f'<svg class="rc-whisker" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}"'
+        f' aria-hidden="true" focusable="false">{"".join(parts)}</svg>'
+    )

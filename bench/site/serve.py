@@ -1,0 +1,48 @@
+"""A look at a built site on this machine."""
+
+from __future__ import annotations
+
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+from bench.errors import SiteError
+from bench.site.output import MARKER
+
+
+class _Handler(SimpleHTTPRequestHandler):
+    """Files of the site, without caching, without a line for each request."""
+
+    protocol_version = "HTTP/1.1"
+
+    def end_headers(self) -> None:
+        self.send_header("Cache-Control", "no-cache")
+        self.send_header("X-Content-Type-Options", "nosniff")
+        super().end_headers()
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+def site_server(output: Path, port: int = 8000, host: str = "127.0.0.1") -> ThreadingHTTPServer:
+    """A server for a built site, not yet started; port 0 takes a free one. Raises SiteError."""
+    if not (output / MARKER).is_file():
+        raise SiteError("holds no built site", where=str(output), mend="Run `bench site build` first.")
+    handler = partial(_Handler, directory=str(output))
+    try:
+        return ThreadingHTTPServer((host, port), handler)
+    except (OSError, OverflowError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise SiteError(
+            f"port {port} cannot be used: {reason}", mend="Choose another with --port, or 0 for any free one."
+        ) from None
+
+
+def serve_site(output: Path, port: int = 8000, host: str = "127.0.0.1") -> None:
+    """Serve a built site until interrupted."""
+    with site_server(output, port, host) as server:
+        print(f"Serving {output} at http://{host}:{server.server_address[1]}/ (Ctrl-C stops it)", flush=True)
+        try:
+            server.serve_forever()
+        except KeyboardInterrupt:
+            print()

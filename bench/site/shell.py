@@ -1,0 +1,180 @@
+"""Stage one: MkDocs Material renders the hand-written pages and empty shells for all others.
+
+Nothing that a model or a record says goes through here. Generated pages are stubs whose title, heading and
+content are tokens of ours; :class:`Shell` cuts the rendered HTML at the tokens, and the rest of the package
+fills the gaps with escaped text.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from markupsafe import Markup
+
+from bench.errors import SiteError
+from bench.files import storage_error
+from bench.site.csp import with_policy
+
+TITLE = "RCTITLERC"
+HEADING = "RCHEADINGRC"
+CONTENT = '<div data-rolecall="content"></div>'
+_NAV = "RCNAV{:04d}RC"
+_SLOT = re.compile(f"({TITLE}|{HEADING}|{re.escape(CONTENT)})")
+_UNUSED = re.compile(r".*\.map|sitemap\.xml(\.gz)?|404\.html|shells/.*|assets/javascripts/lunr/.*")
+"""What MkDocs writes and the site does not need."""
+
+_INDENT = re.compile(r"\n\s+")
+"""The theme indents generously; thousands of pages would carry it. A shell has no preformatted text."""
+
+DEPTHS = {"scene": 4, "conversation": 5}
+"""Folders above a generated page of each kind; relative links and the theme's base depend on it."""
+
+
+class Shell:
+    """A rendered page with gaps for title, heading and content."""
+
+    def __init__(self, page: str) -> None:
+        self._parts = _SLOT.split(page)
+
+    def fill(self, *, title: str, heading: Markup, content: str) -> str:
+        """The page with its gaps filled. ``title`` is plain text; the others are HTML already."""
+        values = {TITLE: html.escape(title), HEADING: str(heading), CONTENT: content}
+        return "".join(values[part] if n % 2 else part for n, part in enumerate(self._parts))
+
+
+@dataclass(frozen=True)
+class Stage1:
+    """What MkDocs made: files to copy, pages to fill, and one shell for each kind of generated page."""
+
+    files: Mapping[str, bytes]
+    pages: Mapping[str, str]
+    shells: Mapping[str, Shell]
+    """By kind of page."""
+    board_shells: Mapping[str, Shell]
+    """By path of the board's page."""
+
+
+@dataclass(frozen=True)
+class NavBoard:
+    """A board in the navigation."""
+
+    path: str
+    suite: str
+    title: str
+
+
+def build_shells(site_dir: Path, mkdocs_yml: Path, boards: Sequence[NavBoard], site_url: str) -> Stage1:
+    """Run MkDocs in a temporary folder on the hand-written pages and the stubs."""
+    for source in (mkdocs_yml, site_dir / "pages" / "index.md"):
+        if not source.is_file():
+            raise SiteError("is missing", where=str(source), mend="The site is built from the source tree.")
+    try:
+        with tempfile.TemporaryDirectory(prefix="rolecall-site-") as folder:
+            work = Path(folder).resolve()
+            docs, output = work / "docs", work / "output"
+            shutil.copytree(site_dir / "pages", docs)
+            shutil.copytree(site_dir / "assets", docs / "assets")
+            for kind, depth in DEPTHS.items():
+                _stub(docs / Path("shells", *["x"] * (depth - 1), f"{kind}.md"))
+            for board in boards:
+                _stub(docs / board.path.replace(".html", ".md"))
+            _write_config(work / "mkdocs.yml", site_dir, mkdocs_yml, boards, docs, site_url)
+            _run_mkdocs(work, output)
+            return _collect(output, boards)
+    except OSError as error:
+        raise storage_error(error, Path(str(error.filename or tempfile.gettempdir()))) from None
+
+
+def _stub(path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(
+        f"---\ntitle: {TITLE}\nhide: [navigation, toc]\nsearch:\n  exclude: true\n---\n\n"
+        f"# {HEADING} {{ #content data-toc-label='Content' }}\n\n{CONTENT}\n",
+        encoding="utf-8",
+    )
+
+
+def _write_config(
+    path: Path, site_dir: Path, base: Path, boards: Sequence[NavBoard], docs: Path, site_url: str
+) -> None:
+    """The configuration of one build: the one in the repository, with folders and navigation filled in."""
+    by_suite: dict[str, list[Any]] = {}
+    for n, board in enumerate(boards):
+        by_suite.setdefault(board.suite, []).append({_NAV.format(n): board.path.replace(".html", ".md")})
+    nav_boards: list[Any] = ["boards/index.md"]
+    for entries in by_suite.values():
+        nav_boards += entries
+    config: dict[str, Any] = {
+        "INHERIT": str(base.resolve()),
+        "docs_dir": str(docs),
+        "theme": {"custom_dir": str((site_dir / "theme").resolve())},
+        "nav": [
+            {"Home": "index.md"},
+            {"Boards": nav_boards},
+            {"Method": "method.md"},
+            {"Data": "data.md"},
+            {"Demonstration": "demonstration.md"},
+        ],
+    }
+    if site_url:
+        config["site_url"] = site_url
+    path.write_text(json.dumps(config), encoding="utf-8")  # JSON is YAML
+
+
+def _run_mkdocs(work: Path, output: Path) -> None:
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict"]
+    command += ["--config-file", str(work / "mkdocs.yml"), "--site-dir", str(output)]
+    environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1", "PYTHONUTF8": "1"}
+    done = subprocess.run(command, cwd=work, env=environment, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        lines = [line for line in (done.stderr + done.stdout).splitlines() if line.strip()]
+        said = "; ".join(lines[-3:]).replace(str(work), "") or f"exit status {done.returncode}"
+        raise SiteError(f"MkDocs did not build it: {said}", where="site/pages")
+
+
+def _collect(output: Path, boards: Sequence[NavBoard]) -> Stage1:
+    names = {_NAV.format(n): html.escape(board.title) for n, board in enumerate(boards)}
+    files: dict[str, bytes] = {}
+    pages: dict[str, str] = {}
+    shells: dict[str, Shell] = {}
+    board_shells: dict[str, Shell] = {}
+    stubs = {board.path for board in boards}
+    for path in _files(output):
+        name = path.relative_to(output).as_posix()
+        if path.suffix != ".html":
+            if not _UNUSED.fullmatch(name):
+                files[name] = path.read_bytes()
+            continue
+        if name == "404.html":
+            continue
+        text = _named(path.read_text(encoding="utf-8"), names)
+        if name.startswith("shells/") or name in stubs:
+            text = _INDENT.sub("\n", text)
+        page = with_policy(text)
+        if name.startswith("shells/"):
+            shells[path.stem] = Shell(page)
+        elif name in stubs:
+            board_shells[name] = Shell(page)
+        else:
+            pages[name] = page
+    return Stage1(files, pages, shells, board_shells)
+
+
+def _files(folder: Path) -> Iterable[Path]:
+    return sorted(path for path in folder.rglob("*") if path.is_file())
+
+
+def _named(page: str, names: Mapping[str, str]) -> str:
+    """The page with the names of the boards in its navigation."""
+    return re.sub(r"RCNAV\d{4}RC", lambda m: names.get(m.group(), m.group()), page)

@@ -1,0 +1,85 @@
+/* Sorting of boards, reasons that open at once, by link and for print. Pages read without it. */
+"use strict";
+(() => {
+  const open = (target) => {
+    for (let node = target; node; node = node.parentElement) if (node.tagName === "DETAILS") node.open = true;
+  };
+  const reveal = () => {
+    const id = decodeURIComponent(location.hash.slice(1));
+    const target = id && document.getElementById(id);
+    if (!target) return;
+    open(target);
+    target.scrollIntoView();
+  };
+  const reasons = () => document.querySelectorAll("details.rc-reasons, details.rc-setup");
+
+  /* Print shows everything, then puts it back. */
+  let opened = [];
+  addEventListener("beforeprint", () => {
+    opened = [...reasons()].filter((box) => !box.open);
+    opened.forEach((box) => (box.open = true));
+  });
+  addEventListener("afterprint", () => {
+    opened.forEach((box) => (box.open = false));
+    opened = [];
+  });
+
+  const toggleAll = () => {
+    const heading = document.getElementById("talk");
+    if (!heading || !document.querySelector("details.rc-verdict")) return;
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = "rc-button";
+    let shown = false;
+    const label = () => (button.textContent = shown ? "Close all reasons" : "Open all reasons");
+    label();
+    button.addEventListener("click", () => {
+      shown = !shown;
+      document.querySelectorAll("details.rc-verdict").forEach((box) => (box.open = shown));
+      label();
+    });
+    heading.after(button);
+  };
+
+  /* Sorting: a button in each column heading; rows without a value always come last. */
+  const collator = new Intl.Collator(undefined, { numeric: true, sensitivity: "base" });
+  const sortable = (table) => {
+    const body = table.tBodies[0];
+    const heads = [...table.tHead.rows[0].cells];
+    const first = [...body.rows];
+    const sort = (column, descending) => {
+      const numeric = heads[column].dataset.sort === "number";
+      const value = (row) => row.cells[column].dataset.v ?? "";
+      const compare = (a, b) => {
+        const x = value(a);
+        const y = value(b);
+        if (x === "" || y === "") return (x === "") - (y === "");
+        const order = numeric ? Number(x) - Number(y) : collator.compare(x, y);
+        return descending ? -order : order;
+      };
+      body.append(...[...first].sort(compare));
+      heads.forEach((head, n) => {
+        if (n === column) head.setAttribute("aria-sort", descending ? "descending" : "ascending");
+        else head.removeAttribute("aria-sort");
+      });
+    };
+    heads.forEach((head, column) => {
+      if (!head.dataset.sort) return;
+      const button = document.createElement("button");
+      button.type = "button";
+      button.className = "rc-sort";
+      button.append(...head.childNodes);
+      head.append(button);
+      button.addEventListener("click", () => {
+        const now = head.getAttribute("aria-sort");
+        const downFirst = head.dataset.sort === "number" && column > 0;
+        sort(column, now ? now === "ascending" : downFirst);
+      });
+    });
+  };
+
+  document.querySelectorAll("table[data-rc-sortable]").forEach(sortable);
+  toggleAll();
+  addEventListener("hashchange", reveal);
+  reveal();
+})();

@@ -1,0 +1,284 @@
+"""From a request to a reply: what is sent, what is read, what is shared."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench.chat import Chat, ChatRequest, Reply, ResponseCache
+from bench.errors import ProviderError
+from tests.chat.conftest import KEY, Play, asked, catalog
+from tests.scripted_server import (
+    FAULTS,
+    Answer,
+    ScriptedServer,
+    Seen,
+    completion,
+    faulty,
+    plausible,
+    plausible_text,
+)
+
+CONNECTION_FAULTS = ("reset_before", "reset_during", "close_before", "truncated_body")
+PRICES = {"prices": {"input": "2", "output": "10"}}
+
+
+def test_an_answer_comes_with_its_facts(play: Play) -> None:
+    played = play(lambda seen: completion("Boo.", seen), model=PRICES)
+    reply = played.reply
+    assert (reply.outcome, reply.text, reply.finish_reason) == ("ok", "Boo.", "stop")
+    assert (reply.system_fingerprint, reply.served_model) == ("fp_scripted", "scripted")
+    assert reply.usage is not None
+    assert not reply.usage.estimated
+    cost = (Decimal(2) * reply.usage.prompt_tokens + Decimal(10) * reply.usage.completion_tokens) / 1_000_000
+    assert reply.cost == cost == played.stats.cost
+    assert (reply.attempts, reply.cached) == (1, False)
+
+
+def test_an_unknown_price_is_said(play: Play) -> None:
+    played = play()
+    assert played.reply.cost is None
+    assert (played.stats.cost, played.stats.unpriced) == (Decimal(0), 1)
+
+
+@pytest.mark.parametrize(
+    ("fault", "outcome", "words"),
+    [
+        ("null_content", "empty", "blank"),
+        ("blank_content", "empty", "blank"),
+        ("only_reasoning", "empty", "reasoning"),
+        ("length", "length", "token limit"),
+        ("content_filter", "content_filter", "content filter"),
+        ("refusal_field", "refused", "I cannot help"),
+    ],
+)
+def test_odd_endings_are_outcomes(play: Play, fault: str, outcome: str, words: str) -> None:
+    played = play(FAULTS[fault])
+    assert played.reply.outcome == outcome
+    assert words in played.reply.detail
+    assert played.server.count == 1
+
+
+def test_text_of_a_cut_off_answer_is_kept(play: Play) -> None:
+    assert play(FAULTS["length"]).reply.text
+
+
+def test_lone_surrogates_become_replacement_characters(play: Play) -> None:
+    body = '{"choices": [{"message": {"content": "a\\ud800b \\ud83d\\ude00"}, "finish_reason": "stop"}]}'
+    assert play(lambda seen: Answer(body)).reply.text == "a\ufffdb \U0001f600"
+
+
+def test_missing_usage_is_estimated_and_marked(play: Play) -> None:
+    usage = play(lambda seen: completion("привет" * 10, seen, usage=None)).reply.usage
+    assert usage is not None
+    assert usage.estimated
+    assert usage.completion_tokens == 30
+
+
+@pytest.mark.parametrize(
+    "usage", [{}, {"prompt_tokens": -1, "completion_tokens": 1}, {"prompt_tokens": "9"}, [], 7]
+)
+def test_unusable_usage_is_estimated(play: Play, usage: Any) -> None:
+    got = play(lambda seen: completion("Boo.", seen, usage=usage)).reply.usage
+    assert got is not None
+    assert got.estimated
+
+
+def test_a_stream_that_nobody_asked_for_is_read(play: Play) -> None:
+    streamed, whole = play(FAULTS["streamed"]).reply, play().reply
+    assert (streamed.outcome, streamed.text) == ("ok", whole.text)
+
+
+def test_content_parts_are_joined(play: Play) -> None:
+    parts = [
+        {"type": "thinking", "thinking": []},
+        {"type": "text", "text": "Bo"},
+        {"type": "text", "text": "o."},
+    ]
+    assert play(lambda seen: completion("", seen, content=parts)).reply.text == "Boo."
+
+
+def test_two_equal_requests_in_flight_are_one_call(play: Play) -> None:
+    played = play(plausible, asked(), asked(), asked(sample=1), together=True, delay=0.05, model=PRICES)
+    assert played.server.count == 2
+    assert [r.cached for r in played.replies] == [False, True, False]
+    assert played.replies[0].text == played.replies[1].text
+    assert played.stats.cost == sum(r.cost or 0 for r in played.replies if not r.cached)
+
+
+def test_cancelling_one_waiter_leaves_the_other(play: Play) -> None:
+    async def script(chat: Chat, server: ScriptedServer) -> list[Reply]:
+        first, second = (asyncio.create_task(chat.ask(asked())) for _ in range(2))
+        await asyncio.sleep(0.05)
+        first.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await first
+        return [await second]
+
+    played = play.run(script, delay=0.2, model=PRICES)
+    assert (played.reply.outcome, played.server.count) == ("ok", 1)
+    assert played.stats.cost > 0
+
+
+def test_a_cancelled_call_is_given_up(play: Play) -> None:
+    async def script(chat: Chat, server: ScriptedServer) -> list[Reply]:
+        task = asyncio.create_task(chat.ask(asked()))
+        await asyncio.sleep(0.1)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        await asyncio.sleep(0.05)
+        assert chat.stats.in_flight == 0
+        return [await chat.ask(asked("Another?"))]
+
+    played = play.run(script, stalled_first, provider={"max_concurrent": 1})
+    assert played.reply.outcome == "ok"
+
+
+def stalled_first(seen: Seen) -> Answer:
+    return FAULTS["stall"](seen) if seen.number == 1 else plausible(seen)
+
+
+def test_a_cached_request_connects_to_nothing_and_needs_no_key(play: Play, tmp_path: Path) -> None:
+    with ResponseCache(tmp_path / "cache") as cache:
+        first = play(cache=cache, provider={"api_key_env": "P_KEY"}, environ={"P_KEY": KEY})
+
+        async def again() -> tuple[Reply, Chat]:
+            known = catalog(first.server.url, {"api_key_env": "P_KEY"})
+            async with Chat(known, cache=cache, environ={}, dotenv=tmp_path / "none") as chat:
+                return await chat.ask(asked()), chat
+
+        reply, chat = asyncio.run(again())
+    assert (reply.text, reply.cached, reply.attempts) == (first.reply.text, True, 0)
+    assert (chat.stats.sent, chat.stats.cached) == (0, 1)
+
+
+def test_a_call_asked_again_after_its_cancelling_is_shared_again(play: Play) -> None:
+    async def script(chat: Chat, server: ScriptedServer) -> list[Reply]:
+        task = asyncio.create_task(chat.ask(asked()))
+        await asyncio.sleep(0.05)
+        task.cancel()
+        again = [asyncio.create_task(chat.ask(asked())) for _ in range(2)]
+        await asyncio.wait([task])
+        await asyncio.sleep(0.01)
+        again.append(asyncio.create_task(chat.ask(asked())))
+        return [await task for task in again]
+
+    played = play.run(script, delay=0.2)
+    assert played.server.count == 2
+    assert [r.cached for r in played.replies] == [False, True, True]
+
+
+def test_no_descriptor_is_left_open(play: Play) -> None:
+    descriptors = Path("/proc/self/fd")
+    if not descriptors.exists():
+        pytest.skip("needs /proc")
+    play()
+    before = len(list(descriptors.iterdir()))
+    requests = [asked(str(i)) for i in range(100)]
+    played = play(
+        faulty(0.3, 1, CONNECTION_FAULTS), *requests, together=True, provider={"max_concurrent": 50}
+    )
+    assert played.server.most_at_once == 50
+    assert len(list(descriptors.iterdir())) <= before
+
+
+def test_every_reply_is_heard(play: Play) -> None:
+    heard: list[tuple[ChatRequest, Reply]] = []
+    played = play(on_call=lambda request, reply: heard.append((request, reply)))
+    assert heard == [(asked(), played.reply)]
+
+
+def test_the_embedded_server_starts_at_the_first_miss_only(tmp_path: Path) -> None:
+    starts = []
+
+    async def main(cache: ResponseCache) -> list[Reply]:
+        async with ScriptedServer() as server:
+
+            class Handle:
+                base_url = server.url
+
+            def start() -> Handle:
+                starts.append(1)
+                return Handle()
+
+            async with Chat(
+                catalog("embedded"), cache=cache, embedded=start, embedded_identity=lambda: "smol"
+            ) as chat:
+                return [await chat.ask(asked()), await chat.ask(asked("More?")), await chat.ask(asked())]
+
+    with ResponseCache(tmp_path / "cache") as cache:
+        replies = asyncio.run(main(cache))
+        assert len(starts) == 1
+        assert [r.cached for r in replies] == [False, False, True]
+        assert all(r.cached for r in asyncio.run(main(cache)))  # another port, the same identity
+        assert len(starts) == 1
+
+
+def test_a_missing_key_names_its_variable(play: Play) -> None:
+    with pytest.raises(ProviderError, match="P_KEY"):
+        play(provider={"api_key_env": "P_KEY"})
+
+
+def test_a_key_may_stand_in_dotenv(play: Play, tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text(f"P_KEY='{KEY}'\n")
+    played = play(provider={"api_key_env": "P_KEY"})
+    assert played.server.seen[0].headers["authorization"] == f"Bearer {KEY}"
+
+
+def test_a_key_that_no_header_may_hold_is_not_printed(play: Play) -> None:
+    with pytest.raises(ProviderError, match="P_KEY") as caught:
+        play(provider={"api_key_env": "P_KEY"}, environ={"P_KEY": f"{KEY}\nsecond"})
+    assert KEY not in str(caught.value)
+
+
+def test_no_key_means_no_authorization(play: Play, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setenv("OPENAI_ORG_ID", "org-planted")
+    monkeypatch.setenv("OPENAI_PROJECT_ID", "proj-planted")
+    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "X-Planted: planted")
+    headers = play().server.seen[0].headers
+    assert "authorization" not in headers
+    assert not [value for value in headers.values() if "planted" in value]
+
+
+def test_headers_and_query_of_a_provider_are_sent(play: Play) -> None:
+    async def main() -> ScriptedServer:
+        async with ScriptedServer() as server:
+            known = catalog(f"{server.url}?api-version=7", {"headers": {"X-Title": "Rolecall"}})
+            async with Chat(known, environ={}) as chat:
+                await chat.ask(asked())
+            return server
+
+    (seen,) = asyncio.run(main()).seen
+    assert seen.path == "/v1/chat/completions?api-version=7"
+    assert seen.headers["x-title"] == "Rolecall"
+
+
+def test_debug_logging_shows_no_key(play: Play, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    play(provider={"api_key_env": "P_KEY"}, environ={"P_KEY": KEY})
+    assert KEY not in caplog.text
+
+
+def test_a_key_that_a_provider_echoes_is_not_kept(play: Play) -> None:
+    played = play(
+        lambda seen: completion(f"Your key is {KEY}", seen),
+        provider={"api_key_env": "P_KEY"},
+        environ={"P_KEY": KEY},
+    )
+    assert played.reply.text == "Your key is [redacted]"
+
+
+def test_the_scripted_server_plays_all_roles(play: Play) -> None:
+    talk = "Turn 1:\nuser: a\nTurn 2:\nuser: b\n" + '{"scores": []}'
+    played = play(plausible, asked(talk), asked('{"next_utterance": ""}'), asked(talk))
+    judge, interrogator, again = (r.text for r in played.replies)
+    assert judge.count('"turn"') == 2
+    assert "next_utterance" in interrogator
+    assert judge == again == plausible_text(played.server.seen[0])

@@ -1,0 +1,271 @@
+"""The site in a real browser: nothing hostile runs, nothing is asked of other origins, and it can be used."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from bench.results import ResultsTree
+from bench.site import build_site, site_server
+from bench.slugs import slug
+from tests.site.hostile import PLAYERS, TEXTS, hostile_tree, shown
+
+sync_api = pytest.importorskip("playwright.sync_api", reason="Playwright for Python is not installed")
+
+CHROMIUM = Path("/usr/bin/chromium")
+CONTRAST = (Path(__file__).parent / "contrast.js").read_text()
+FLAGS = (
+    "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking"
+    " --disable-component-update --disable-sync"
+)
+BOARD = "boards/synthetic/en"
+TALK = f"{BOARD}/players/player-03/character-1.situation-1.html"
+EVIL = f"boards/hostile/en/players/{slug('CON')}/{slug('<b>c</b>')}.{slug('../s')}.html"
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(not CHROMIUM.exists(), reason=f"there is no Chromium at {CHROMIUM}"),
+    pytest.mark.block_network(allowed_hosts=["127.0.0.1", "localhost"]),
+]
+
+
+@dataclass
+class Watched:
+    """A page, and everything about it that ought not to have happened."""
+
+    page: sync_api.Page
+    base: str
+    faults: list[str] = field(default_factory=list)
+
+    def open(self, name: str) -> sync_api.Page:
+        """Go to a page of the site and let its scripts settle."""
+        self.page.goto(self.base + name)
+        self.page.wait_for_timeout(300)
+        return self.page
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[sync_api.Browser]:
+    with sync_api.sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=str(CHROMIUM), args=FLAGS.split())
+        yield started
+        started.close()
+
+
+@pytest.fixture
+def watch(browser: sync_api.Browser, request: pytest.FixtureRequest) -> Iterator[Watched]:
+    """A page in a fresh context; parametrise indirectly with options of the context."""
+    options = {"viewport": {"width": 1280, "height": 900}, **getattr(request, "param", {})}
+    context = browser.new_context(**options)
+    watched = Watched(context.new_page(), "")
+
+    def asked(call: sync_api.Request) -> None:
+        if not call.url.startswith((watched.base, "data:", "blob:", "about:")):
+            watched.faults.append(f"request to {call.url}")
+
+    page = watched.page
+    page.on("request", asked)
+    page.on("console", lambda m: watched.faults.append(m.text) if m.type in ("error", "warning") else None)
+    page.on("pageerror", lambda error: watched.faults.append(str(error)))
+    page.on("dialog", lambda dialog: (watched.faults.append("dialog"), dialog.dismiss()))
+    page.on("popup", lambda _: watched.faults.append("popup"))
+    yield watched
+    context.close()
+
+
+def _served(site: Path) -> Iterator[str]:
+    with site_server(site, 0) as server:
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_address[1]}/"
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture(scope="module")
+def small_url(small_site: Path) -> Iterator[str]:
+    yield from _served(small_site)
+
+
+@pytest.fixture(scope="module")
+def hostile_url(hostile_root: Path) -> Iterator[str]:
+    yield from _served(hostile_root / "deep" / "er" / "site")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "index.html",
+        "boards/index.html",
+        "boards/hostile/en/index.html",
+        *(f"boards/hostile/en/players/{slug(player)}/index.html" for player in PLAYERS[::3]),
+        EVIL,
+        EVIL.replace(f"players/{slug('CON')}", "scenes"),
+    ],
+)
+def test_nothing_hostile_runs(watch: Watched, hostile_url: str, name: str) -> None:
+    watch.base = hostile_url
+    page = watch.open(name)
+    page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
+    page.emulate_media(media="print")
+    page.wait_for_timeout(100)
+    assert page.evaluate("window.__pwned") is None
+    assert watch.faults == []
+
+
+def test_messages_read_in_the_browser_as_they_were_written(watch: Watched, hostile_url: str) -> None:
+    watch.base = hostile_url
+    page = watch.open(EVIL)
+    texts = page.eval_on_selector_all(".rc-message", "all => all.map(e => e.textContent)")
+    assert texts == [shown(text) for text in TEXTS for _ in range(2)]
+
+
+def test_a_direction_override_does_not_leave_its_mark(watch: Watched, hostile_url: str) -> None:
+    watch.base = hostile_url
+    page = watch.open(EVIL)
+    style = "e => getComputedStyle(e).unicodeBidi"
+    assert set(page.eval_on_selector_all(".rc-cp", f"all => all.map({style})")) == {"isolate"}
+    label = page.eval_on_selector('.rc-cp[data-cp="U+202E"]', "e => getComputedStyle(e, '::before').content")
+    assert "U+202E" in label
+
+
+def test_searching_for_hostile_names_runs_nothing(watch: Watched, hostile_url: str) -> None:
+    watch.base = hostile_url
+    page = watch.open("index.html")
+    page.click(".md-search__input")
+    page.keyboard.type("script")
+    page.wait_for_selector(".md-search-result__item")
+    assert page.evaluate("window.__pwned") is None
+    assert watch.faults == []
+
+
+def test_huge_messages_do_not_break_a_page(watch: Watched, tmp_path: Path) -> None:
+    texts = ("W" * 1_000_000, "\n" * 100_000, "> " * 3000, "end")
+    build_site(hostile_tree(tmp_path / "r", texts, ("p",)), output=tmp_path / "s")
+    watch.base = "file://"
+    name = f"boards/hostile/en/players/p/{slug('<b>c</b>')}.{slug('../s')}.html"
+    watch.page.set_viewport_size({"width": 360, "height": 800})
+    page = watch.open(f"{tmp_path}/s/{name}")
+    assert page.evaluate("document.documentElement.scrollWidth") == 360
+    assert page.evaluate("document.documentElement.scrollHeight") < 60_000
+    assert watch.faults == []
+
+
+@pytest.mark.parametrize("name", ["index.html", f"{BOARD}/index.html", TALK, "method.html"])
+def test_opened_as_a_file_it_loads_only_files_and_logs_nothing(
+    watch: Watched, small_site: Path, name: str
+) -> None:
+    watch.base = f"file://{small_site}/"
+    page = watch.open(name)
+    assert page.evaluate("getComputedStyle(document.querySelector('.md-header')).position") == "sticky"
+    assert watch.faults == []
+
+
+def test_opened_as_a_file_it_can_be_searched(watch: Watched, small_site: Path) -> None:
+    watch.base = f"file://{small_site}/"
+    page = watch.open("index.html")
+    page.click(".md-search__input")
+    page.keyboard.type("Player 02")
+    page.wait_for_selector(".md-search-result__item")
+    assert "Player 02" in page.inner_text(".md-search-result__item >> nth=0")
+    assert watch.faults == []
+
+
+@pytest.mark.parametrize("watch", [{"viewport": {"width": 360, "height": 740}}], indirect=True)
+@pytest.mark.parametrize(
+    "name", ["index.html", f"{BOARD}/index.html", f"{BOARD}/players/player-01/index.html", TALK, "data.html"]
+)
+def test_a_phone_needs_no_sideways_scroll(watch: Watched, small_url: str, name: str) -> None:
+    watch.base = small_url
+    page = watch.open(name)
+    page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
+    assert page.evaluate("document.documentElement.scrollWidth") == 360
+    assert watch.faults == []
+
+
+def _column(page: sync_api.Page, number: int) -> list[str]:
+    cells = page.locator(f".rc-board tbody tr > :nth-child({number})")
+    return [str(cell.get_attribute("data-v")) for cell in cells.all()]
+
+
+def test_a_board_sorts_by_mouse_and_keyboard(watch: Watched, small_url: str) -> None:
+    watch.base = small_url
+    page = watch.open(f"{BOARD}/index.html")
+    length = page.locator(".rc-board th", has_text="Length").nth(-1)
+    length.locator("button").click()
+    values = [int(v) for v in _column(page, 10)]
+    assert values == sorted(values, reverse=True)
+    assert length.get_attribute("aria-sort") == "descending"
+    page.keyboard.press("Enter")
+    assert [int(v) for v in _column(page, 10)] == sorted(values)
+    assert length.get_attribute("aria-sort") == "ascending"
+    assert page.locator(".rc-board th[aria-sort]").count() == 1
+    assert watch.faults == []
+
+
+def test_rows_without_a_value_come_last_either_way(watch: Watched, small_url: str) -> None:
+    watch.base = small_url
+    page = watch.open(f"{BOARD}/index.html")
+    page.evaluate("document.querySelector('.rc-board tbody tr').cells[4].dataset.v = ''")
+    score = page.locator(".rc-board th button", has_text="Score").nth(1)
+    for _ in range(2):
+        score.click()
+        assert _column(page, 5)[-1] == ""
+
+
+@pytest.mark.parametrize("watch", [{"java_script_enabled": False}], indirect=True)
+def test_without_scripts_everything_can_be_read(watch: Watched, small_url: str) -> None:
+    watch.base = small_url
+    page = watch.open(TALK)
+    page.locator("details.rc-verdict summary").first.click()
+    assert page.locator(".rc-reason").first.is_visible()
+    page.goto(small_url + f"{BOARD}/index.html")
+    assert page.locator(".rc-board tbody tr").count() == 3
+    assert watch.faults == []
+
+
+def test_a_link_to_a_verdict_opens_it_below_the_header(
+    watch: Watched, small_url: str, small_tree: ResultsTree
+) -> None:
+    talk = next(t for t in small_tree.judgements("synthetic", "en", "player-02") if t.status == "ok")
+    watch.base = small_url
+    name = f"{BOARD}/players/player-02/{talk.character}.{talk.situation}.html"
+    page = watch.open(f"{name}#t3-{talk.judge}")
+    box = page.locator(f"#t3-{talk.judge}")
+    assert box.get_attribute("open") is not None
+    top = box.evaluate("e => e.getBoundingClientRect().top")
+    header = page.locator(".md-header").evaluate("e => e.getBoundingClientRect().bottom")
+    assert header <= top < 900
+    assert watch.faults == []
+
+
+def test_print_opens_all_reasons(watch: Watched, small_url: str) -> None:
+    watch.base = small_url
+    page = watch.open(TALK)
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert page.locator("details:not([open])").count() == 0
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert page.locator("article details[open]").count() == 0
+
+
+@pytest.mark.parametrize("watch", [{"java_script_enabled": False}], indirect=True)
+def test_print_shows_reasons_without_scripts(watch: Watched, small_url: str) -> None:
+    watch.base = small_url
+    page = watch.open(TALK)
+    page.emulate_media(media="print")
+    assert page.locator(".rc-reason").first.bounding_box()["height"] > 0
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_has_contrast(watch: Watched, small_url: str, scheme: str) -> None:
+    watch.base = small_url
+    watch.page.emulate_media(color_scheme=scheme)
+    for name in (f"{BOARD}/index.html", f"{BOARD}/players/player-01/index.html", TALK):
+        page = watch.open(name)
+        page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
+        weak = page.evaluate(CONTRAST)
+        assert weak == [], name

@@ -1,0 +1,248 @@
+"""The built site as a whole: links, numbers, what a second build does."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from bench.errors import SiteError
+from bench.records import Cell
+from bench.results import ResultsTree
+from bench.scores.board import board
+from bench.site import SuiteLabel, build_site, site_server
+from bench.site.cells import summarise
+from tests.site.site_html import Element, article, dead_links, links, read, repeated_ids
+
+BOARD = "boards/synthetic/en"
+LABEL = {"synthetic": SuiteLabel("Made by a script", "Stock sentences.", demonstration=True)}
+
+
+def _pages(site: Path) -> dict[str, Element]:
+    return {path.relative_to(site).as_posix(): read(path) for path in sorted(site.rglob("*.html"))}
+
+
+def _bytes(site: Path) -> dict[str, bytes]:
+    return {p.relative_to(site).as_posix(): p.read_bytes() for p in sorted(site.rglob("*")) if p.is_file()}
+
+
+def test_every_link_and_anchor_leads_somewhere(small_site: Path) -> None:
+    assert dead_links(small_site) == []
+
+
+def test_no_id_is_given_twice(small_site: Path) -> None:
+    assert {n: found for n, page in _pages(small_site).items() if (found := repeated_ids(page))} == {}
+
+
+def test_nothing_is_loaded_from_elsewhere(small_site: Path) -> None:
+    for name, page in _pages(small_site).items():
+        for tag, address in links(page):
+            outside = re.match(r"([a-z][a-z0-9+.-]*:|//)", address, re.IGNORECASE)
+            hand_written = name in ("data.html", "method.html", "index.html", "demonstration.html")
+            assert not outside or (tag == "a" and hand_written), (name, tag, address)
+    for style in small_site.rglob("*.css"):
+        loaded = re.findall(r"url\(\s*['\"]?([^'\")]{0,20})|(@import)", style.read_text())
+        assert not [found for found in loaded if not found[0].startswith(("data:", "#"))], style.name
+
+
+def test_every_page_has_a_policy_that_names_its_inline_scripts(small_site: Path) -> None:
+    for name, page in _pages(small_site).items():
+        (policy,) = [e.attributes["content"] for e in page.tagged("meta") if "http-equiv" in e.attributes]
+        assert "unsafe" not in policy
+        for script in page.tagged("script"):
+            if "src" not in script.attributes and script.attributes.get("type") != "application/json":
+                digest = base64.b64encode(hashlib.sha256(script.text.encode()).digest()).decode()
+                assert f"'sha256-{digest}'" in policy, name
+        assert not [e for e in page.walk() if "style" in e.attributes], name
+
+
+def test_a_second_build_writes_nothing(small_tree: ResultsTree, small_site: Path) -> None:
+    before = _bytes(small_site)
+    report = build_site(small_tree, output=small_site, suites=LABEL)
+    assert (report.written, report.removed) == (0, 0)
+    assert _bytes(small_site) == before
+
+
+def test_a_build_elsewhere_gives_the_same_bytes(
+    small_tree: ResultsTree, small_site: Path, tmp_path: Path
+) -> None:
+    build_site(small_tree, output=tmp_path / "b", suites=LABEL)
+    assert _bytes(tmp_path / "b") == _bytes(small_site)
+
+
+def test_pages_of_a_player_that_is_gone_are_removed(small_tree: ResultsTree, tmp_path: Path) -> None:
+    results = tmp_path / "results"
+    shutil.copytree(small_tree.root, results)
+    build_site(ResultsTree(results), output=tmp_path / "site")
+    shutil.rmtree(results / "synthetic/en/player-02")
+    report = build_site(ResultsTree(results), output=tmp_path / "site")
+    assert report.removed > 0
+    assert not (tmp_path / "site" / BOARD / "players/player-02").exists()
+    assert dead_links(tmp_path / "site") == []
+
+
+def test_board_page_shows_the_numbers_of_board_json(small_site: Path) -> None:
+    data = json.loads((small_site / BOARD / "board.json").read_text())
+    (table,) = read(small_site / BOARD / "index.html").having("rc-board")
+    rows = [[cell for cell in row.children if isinstance(cell, Element)] for row in table.tagged("tr")[1:]]
+    assert len(rows) == len(data["rows"])
+    for cells, row in zip(rows, data["rows"], strict=True):
+        assert cells[0].text == str(row["rank"])
+        assert cells[1].text == f"{row['name']} {row['weights']}"
+        assert cells[3].text == f"{row['length_norm_score']:.2f} ±{row['length_norm_ci']:.2f}"
+        assert cells[4].text == f"{row['score']:.2f} ±{row['score_ci']:.2f}"
+        criteria = [f"{row[name]:.2f}" for name in ("in_character", "entertaining", "fluency")]
+        assert [cell.text for cell in cells[5:8]] == criteria
+        assert cells[8].text == f"{100 * row['refusal_ratio']:.1f}%"
+        assert cells[9].text == str(row["avg_length"])
+        assert cells[10].text == str(row["conversations"])
+        assert cells[11].text == str(row["judgements_failed"])
+
+
+def test_mean_of_a_players_cells_is_its_score_on_the_board(small_tree: ResultsTree) -> None:
+    for row in board(small_tree, "synthetic", "en").rows:
+        judgements = list(small_tree.judgements("synthetic", "en", row.player))
+        cells = [
+            summarise(c, [j for j in judgements if (j.character, j.situation) == (c.character, c.situation)])
+            for c in small_tree.conversations("synthetic", "en", row.player)
+        ]
+        scores = [cell.score for cell in cells if cell.score is not None]
+        assert sum(scores) / len(scores) == pytest.approx(row.score, abs=1e-6)
+        judged = [cell for cell in cells if cell.state in ("scored", "refused")]
+        refused = sum(cell.refusal for cell in cells) / len(judged)
+        assert refused == pytest.approx(row.refusal_ratio, abs=0.15)
+
+
+def test_matrix_links_each_conversation_and_shows_what_is_missing(
+    small_tree: ResultsTree, small_site: Path
+) -> None:
+    page = read(small_site / BOARD / "players/player-01/index.html")
+    (matrix,) = page.having("rc-matrix")
+    hrefs = {a.attributes["href"] for a in matrix.tagged("a")}
+    talks = list(small_tree.conversations("synthetic", "en", "player-01"))
+    assert hrefs == {f"{c.character}.{c.situation}.html" for c in talks}
+    assert len(talks) == 8
+    assert len(matrix.having("rc-missing")) == 1
+
+
+def test_conversation_page_shows_every_score_and_reason(small_tree: ResultsTree, small_site: Path) -> None:
+    for judgement in small_tree.judgements("synthetic", "ru", "player-02"):
+        name = f"{judgement.character}.{judgement.situation}.html"
+        page = read(small_site / "boards/synthetic/ru/players/player-02" / name)
+        for verdict in judgement.turns:
+            (block,) = [
+                e for e in page.walk() if e.attributes.get("id") == f"t{verdict.turn}-{judgement.judge}"
+            ]
+            shown = [re.sub(r"\(.*", "", e.text).split() for e in block.having("rc-score")]
+            scores = {" ".join(words[:-1]).lower(): int(words[-1]) for words in shown}
+            assert scores == {name.replace("_", " "): score for name, score in verdict.scores.items()}
+            assert set(verdict.reasons.values()) <= {e.text for e in block.having("rc-reason")}
+        if judgement.failure is not None:
+            assert any(judgement.failure.reason in e.text for e in page.having("rc-fail"))
+
+
+def test_turns_have_anchors(small_tree: ResultsTree, small_site: Path) -> None:
+    talk = next(small_tree.conversations("synthetic", "en", "player-03"))
+    page = read(small_site / BOARD / "players/player-03" / f"{talk.character}.{talk.situation}.html")
+    turns = [e.attributes["id"] for e in page.having("rc-turn")]
+    assert turns == [f"t{n + 1}" for n in range(len(talk.messages) // 2)]
+
+
+def test_conversations_are_linked_in_order_and_across_players(small_site: Path) -> None:
+    path = f"{BOARD}/players/player-02/character-1.situation-2.html"
+    page = read(small_site / path)
+    steps = [a.attributes["href"] for nav in page.having("rc-steps") for a in nav.tagged("a")]
+    assert steps == ["character-1.situation-1.html", "character-1.situation-3.html"] * 2
+    others = [a.attributes["href"] for ul in page.having("rc-others") for a in ul.tagged("a")]
+    assert others == [f"../player-0{n}/character-1.situation-2.html" for n in (1, 3)]
+    assert "../../scenes/character-1.situation-2.html" in {address for _, address in links(page)}
+
+
+def test_failed_conversation_says_so(small_tree: ResultsTree, small_site: Path) -> None:
+    failed = [
+        c
+        for player in small_tree.players("synthetic", "en")
+        for c in small_tree.conversations("synthetic", "en", player.player)
+        if c.status == "failed"
+    ]
+    assert failed
+    for talk in failed:
+        name = f"{talk.character}.{talk.situation}.html"
+        page = read(small_site / BOARD / "players" / talk.player / name)
+        assert talk.failure is not None
+        assert any(talk.failure.reason in e.text for e in page.having("rc-fail"))
+
+
+def test_demonstration_is_named_on_every_page_of_its_suite(small_site: Path) -> None:
+    for name, page in _pages(small_site).items():
+        if name.startswith("boards/synthetic"):
+            (warning,) = page.having("rc-warning")
+            assert "The scores mean nothing" in warning.text, name
+
+
+def test_a_suite_without_a_label_is_called_by_its_folder(small_tree: ResultsTree, tmp_path: Path) -> None:
+    build_site(small_tree, output=tmp_path / "site")
+    page = read(tmp_path / "site" / BOARD / "index.html")
+    assert article(page).tagged("h1")[0].text.startswith("synthetic, English")
+    assert page.having("rc-warning") == []
+
+
+def test_a_site_without_results_says_so(tmp_path: Path) -> None:
+    report = build_site(ResultsTree(tmp_path / "none"), output=tmp_path / "site")
+    assert report.conversations == 0
+    assert "There are no results yet." in article(read(report.index)).text
+    assert dead_links(tmp_path / "site") == []
+
+
+def test_a_folder_with_other_files_is_refused(small_tree: ResultsTree, tmp_path: Path) -> None:
+    (tmp_path / "thesis.txt").write_text("mine")
+    with pytest.raises(SiteError, match="not a site built by bench"):
+        build_site(small_tree, output=tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
+
+
+def test_a_mistake_in_a_hand_written_page_is_one_line(small_tree: ResultsTree, tmp_path: Path) -> None:
+    root = Path(__file__).parents[2]
+    shutil.copytree(root / "site", tmp_path / "sources")
+    (tmp_path / "sources/pages/data.md").write_text("# Data\n\n[gone](nowhere.md)\n")
+    with pytest.raises(SiteError, match=r"nowhere\.md") as caught:
+        build_site(small_tree, output=tmp_path / "site", site_dir=tmp_path / "sources")
+    assert "\n" not in caught.value.line()
+
+
+def test_site_url_gives_a_sitemap_without_conversations(small_tree: ResultsTree, tmp_path: Path) -> None:
+    build_site(small_tree, output=tmp_path / "site", site_url="https://example.invalid/roles/")
+    text = (tmp_path / "site/sitemap.xml").read_text()
+    assert f"<loc>https://example.invalid/roles/{BOARD}/players/player-01/index.html</loc>" in text
+    assert "situation-1" not in text
+
+
+def test_source_url_links_every_record(small_tree: ResultsTree, tmp_path: Path) -> None:
+    build_site(small_tree, output=tmp_path / "site", source_url="https://example.invalid/results/")
+    talk = next(small_tree.conversations("synthetic", "en", "player-02"))
+    path = small_tree.conversation_path(Cell(**{k: getattr(talk, k) for k in Cell.model_fields}))
+    page = read(tmp_path / "site" / BOARD / "players/player-02" / f"{talk.character}.{talk.situation}.html")
+    inside = path.relative_to(small_tree.root).as_posix()
+    assert ("a", f"https://example.invalid/results/{inside}") in set(links(page))
+
+
+def test_serving_needs_a_built_site(tmp_path: Path) -> None:
+    with pytest.raises(SiteError, match="holds no built site"):
+        site_server(tmp_path, 0)
+
+
+def test_a_port_in_use_is_said(small_site: Path) -> None:
+    with site_server(small_site, 0) as server, pytest.raises(SiteError, match="cannot be used"):
+        site_server(small_site, server.server_address[1])
+
+
+def test_pages_stay_small(small_site: Path) -> None:
+    for path in (small_site / BOARD / "players").rglob("*.html"):
+        page = read(path)
+        said = sum(len(e.text.encode()) for e in page.having("rc-text"))
+        assert path.stat().st_size - said < 40_000, path.name

@@ -1,0 +1,93 @@
+"""Foreign text as HTML, as a title, as words for search; small drawings; paths."""
+
+from __future__ import annotations
+
+import pytest
+
+from bench.site.charts import STEPS, Axis, heat, whisker
+from bench.site.paths import relative
+from bench.site.text import is_long, plain, prose, searchable, visible
+from tests.site.hostile import TEXTS, shown
+from tests.site.site_html import parse
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_visible_text_reads_back_as_the_source(text: str) -> None:
+    root = parse(f"<div>{visible(text)}</div>")
+    assert root.text == shown(text)
+    assert {element.tag for element in root.walk()} <= {"#document", "div", "bdi"}
+
+
+@pytest.mark.parametrize("character", "\u202e\u2066\u200b\x1b\x85\ufeff\xad\U000e0041")
+def test_hidden_characters_are_isolated_and_named(character: str) -> None:
+    (mark,) = parse(str(visible(f"a{character}b"))).having("rc-cp")
+    assert mark.tag == "bdi"
+    assert mark.attributes["data-cp"] == f"U+{ord(character):04X}"
+    assert mark.text == character
+
+
+@pytest.mark.parametrize("text", ["a\u200db", "\U0001f3f4\U000e0067\U000e007f", "a\r\nb", "a\tb\nc", "é"])
+def test_characters_that_mislead_nobody_are_left_alone(text: str) -> None:
+    assert "rc-cp" not in visible(text)
+
+
+def test_lone_surrogates_become_something_that_can_be_written() -> None:
+    html = visible("a\ud800b")
+    assert html.encode("utf-8")
+    assert 'data-cp="U+D800"' in html
+
+
+def test_titles_are_one_line_with_hidden_characters_spelt() -> None:
+    assert plain("a\n\u202eb\x00  c") == "a ⟨U+202E⟩b⟨U+0000⟩ c"
+    assert len(plain("x" * 1000)) == 200
+
+
+def test_search_gets_words_only() -> None:
+    assert searchable("<img src=x onerror=alert(1)> Gerät 3.5") == "img src x onerror alert(1) Gerät 3.5"
+
+
+def test_long_text_gets_a_box_that_scrolls() -> None:
+    assert is_long("\n" * 100_000)
+    assert "rc-long" in prose("x" * 1_000_000, "rc-message")
+    assert "rc-long" not in prose("x", "rc-message")
+
+
+def test_language_of_a_text_is_only_ever_a_language_code() -> None:
+    assert ' lang="ru"' in prose("x", "k", "ru")
+    assert "lang" not in prose("x", "k", '"><script>')
+
+
+def test_tints_cover_the_scale() -> None:
+    assert [heat(None), heat(1), heat(5), heat(9), heat(-1)] == [
+        "",
+        "rc-h0",
+        f"rc-h{STEPS}",
+        f"rc-h{STEPS}",
+        "rc-h0",
+    ]
+
+
+def test_axis_holds_every_interval() -> None:
+    axis = Axis.around([(3.2, 0.1), (4.61, 0.05)])
+    assert (axis.low, axis.high) == (3.0, 5.0)
+    assert axis.ticks == [3.0, 3.5, 4.0, 4.5, 5.0]
+    assert Axis.around([]).ticks == [1, 2, 3, 4, 5]
+    assert Axis.around([(4.0, 0.0)]).high > Axis.around([(4.0, 0.0)]).low
+
+
+def test_whisker_without_a_score_is_an_empty_axis() -> None:
+    assert "circle" not in whisker(Axis(1, 5), None, None)
+
+
+@pytest.mark.parametrize(
+    ("target", "page", "expected"),
+    [
+        ("a/b.html", "a/c.html", "b.html"),
+        ("a/b.html", "c.html", "a/b.html"),
+        ("a.html", "b/c/d.html", "../../a.html"),
+        ("a/x/index.html", "a/y/z/index.html", "../../x/index.html"),
+        ("index.html", "index.html", "index.html"),
+    ],
+)
+def test_relative_links(target: str, page: str, expected: str) -> None:
+    assert relative(target, page) == expected
