@@ -133,7 +133,7 @@ class Scene(Record):
 class Conversation(Cell):
     """All turns of one (player, character, situation), and every call that made them."""
 
-    schema_version: int = SCHEMA_VERSION
+    schema_version: int = Field(default=SCHEMA_VERSION, ge=1, le=SCHEMA_VERSION)
     scene: Scene
     fingerprint: str
     """SHA-256 of the templates, card, situation and parameters it was made from (see bench.prompts)."""
@@ -160,7 +160,7 @@ class TurnVerdict(Record):
 class Judgement(Cell):
     """One judge's verdict on one conversation, or the reason why there is none."""
 
-    schema_version: int = SCHEMA_VERSION
+    schema_version: int = Field(default=SCHEMA_VERSION, ge=1, le=SCHEMA_VERSION)
     judge: str
     fingerprint: str
     """SHA-256 of the judge's template, the card, the parameters and the conversation's messages."""
@@ -179,7 +179,7 @@ class Judgement(Cell):
 class PlayerInfo(Record):
     """player.json: what the player model is, as the catalog said when it ran."""
 
-    schema_version: int = SCHEMA_VERSION
+    schema_version: int = Field(default=SCHEMA_VERSION, ge=1, le=SCHEMA_VERSION)
     player: str
     provider: str
     model: str

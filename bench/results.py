@@ -96,7 +96,7 @@ class ResultsTree:
     # What there is
 
     def boards(self) -> Iterator[tuple[str, str]]:
-        """(suite, language) folder names that hold at least one player, sorted."""
+        """(suite, language) of every board with at least one player, sorted; both are their own slugs."""
         for suite in _folders(self.root):
             if suite.name not in NOT_SUITES:
                 for language in _folders(suite):

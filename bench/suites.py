@@ -10,6 +10,7 @@ from pydantic import Field, field_validator
 
 from bench.catalog import Catalog, Sampling
 from bench.errors import CatalogError
+from bench.slugs import slug
 from bench.toml_entries import Entry, checked_id, entry_from, named, read_toml
 
 LANGUAGES = {"en": "English", "ru": "Russian"}
@@ -159,7 +160,13 @@ def suite_files(prompts: Path) -> dict[str, Path]:
     for path in sorted(prompts.glob("*/*.toml")):
         if path.parent.name in ("characters", "situations"):
             continue
-        name = checked_id(path.stem, str(path))
+        name = path.stem
+        if slug(name) != name:
+            raise CatalogError(
+                f"{name!r} cannot name a suite",
+                where=str(path),
+                mend="Use small letters, digits and '-': results lie in a folder of that name.",
+            )
         if name in found:
             raise CatalogError(f"there is a suite {name!r} already", where=f"{path} and {found[name]}")
         found[name] = path

@@ -6,6 +6,7 @@ import asyncio
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol
@@ -153,7 +154,7 @@ class Chat:
         if flight is None:
             flight = _Flight(asyncio.create_task(self._sent(prepared)))
             self._flights[prepared.key] = flight
-            flight.task.add_done_callback(lambda task, landed=flight: self._land(prepared.key, landed))
+            flight.task.add_done_callback(partial(self._land, prepared.key, flight))
         flight.waiting += 1
         try:
             reply = await asyncio.shield(flight.task)
@@ -166,7 +167,7 @@ class Chat:
             flight.waiting -= 1
         return reply if first else replace(reply, cached=True, attempts=0)
 
-    def _land(self, key: str, flight: _Flight) -> None:
+    def _land(self, key: str, flight: _Flight, task: asyncio.Task[Reply] | None = None) -> None:
         if self._flights.get(key) is flight:
             del self._flights[key]
 

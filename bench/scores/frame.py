@@ -343,7 +343,7 @@ def _check_scale(scores: pd.DataFrame, protocol: str, board: str) -> None:
         if len(off):
             row = off.iloc[0]
             raise RecordError(
-                f"{row['criterion']} {row['score']} in turn {row['turn']} is not from {low:.0f} to {high:.0f}",
+                f"{row['criterion']} {row['score']} in turn {row['turn']} is not in {low:.0f} to {high:.0f}",
                 where=f"{board}/{row['player']}/{row['judge']}/{row['character']}.{row['situation']}",
                 mend="Restore the file from version control, or judge again.",
             )

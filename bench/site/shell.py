@@ -34,6 +34,9 @@ _SLOT = re.compile(f"({TITLE}|{HEADING}|{re.escape(CONTENT)})")
 _UNUSED = re.compile(r".*\.map|sitemap\.xml(\.gz)?|404\.html|shells/.*|assets/javascripts/lunr/.*")
 """What MkDocs writes and the site does not need."""
 
+_UNNAMED_DIALOG = ('role="dialog">', 'role="dialog" aria-label="Search">')
+"""The theme gives its search dialog no name for screen readers."""
+
 _INDENT = re.compile(r"\n\s+")
 """The theme indents generously; thousands of pages would carry it. A shell has no preformatted text."""
 
@@ -159,6 +162,7 @@ def _collect(output: Path, boards: Sequence[NavBoard]) -> Stage1:
         if name == "404.html":
             continue
         text = _named(path.read_text(encoding="utf-8"), names)
+        text = text.replace(*_UNNAMED_DIALOG)
         if name.startswith("shells/") or name in stubs:
             text = _INDENT.sub("\n", text)
         page = with_policy(text)

@@ -128,7 +128,8 @@ def test_cancelling_one_waiter_leaves_the_other(play: Play) -> None:
 def test_a_cancelled_call_is_given_up(play: Play) -> None:
     async def script(chat: Chat, server: ScriptedServer) -> list[Reply]:
         task = asyncio.create_task(chat.ask(asked()))
-        await asyncio.sleep(0.1)
+        while not server.count:
+            await asyncio.sleep(0.01)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
@@ -161,7 +162,8 @@ def test_a_cached_request_connects_to_nothing_and_needs_no_key(play: Play, tmp_p
 def test_a_call_asked_again_after_its_cancelling_is_shared_again(play: Play) -> None:
     async def script(chat: Chat, server: ScriptedServer) -> list[Reply]:
         task = asyncio.create_task(chat.ask(asked()))
-        await asyncio.sleep(0.05)
+        while not server.count:
+            await asyncio.sleep(0.01)
         task.cancel()
         again = [asyncio.create_task(chat.ask(asked())) for _ in range(2)]
         await asyncio.wait([task])
@@ -182,7 +184,11 @@ def test_no_descriptor_is_left_open(play: Play) -> None:
     before = len(list(descriptors.iterdir()))
     requests = [asked(str(i)) for i in range(100)]
     played = play(
-        faulty(0.3, 1, CONNECTION_FAULTS), *requests, together=True, provider={"max_concurrent": 50}
+        faulty(0.3, 1, CONNECTION_FAULTS),
+        *requests,
+        together=True,
+        delay=0.3,
+        provider={"max_concurrent": 50},
     )
     assert played.server.most_at_once == 50
     assert len(list(descriptors.iterdir())) <= before

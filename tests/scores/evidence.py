@@ -34,9 +34,10 @@ def refused(*scores: int) -> Turn:
 class Evidence:
     """Writes a tree cell by cell."""
 
-    def __init__(self, root: Path, criteria: Sequence[str] = CRITERIA) -> None:
+    def __init__(self, root: Path, criteria: Sequence[str] = CRITERIA, protocol: str = "pingpong_v2") -> None:
         self.tree = ResultsTree(root)
         self.criteria = tuple(criteria)
+        self.protocol = protocol
 
     def player(self, name: str, **changes: object) -> None:
         info = PlayerInfo(
@@ -69,7 +70,7 @@ class Evidence:
             Conversation(
                 suite=SUITE,
                 version=version,
-                protocol="pingpong_v2",
+                protocol=self.protocol,
                 language=LANGUAGE,
                 player=player,
                 character=character,

@@ -245,7 +245,7 @@ def test_ranks_are_places_of_leaders(scores: list[int]) -> None:
 
 
 def test_other_protocols_have_other_criteria_and_scales(tmp_path: Path) -> None:
-    evidence = Evidence(tmp_path, criteria=["human_likeness"])
+    evidence = Evidence(tmp_path, criteria=["human_likeness"], protocol="human_likeness")
     evidence.played("ann", {"c/s": {"a": [(80,)]}, "c/t": {"a": [(61,)]}})
     found = row(evidence)
     assert (found.score, found.criteria, found.fluency) == (70.5, {"human_likeness": 70.5}, None)
