@@ -60,7 +60,7 @@ def cli() -> None:
 def main() -> None:
     """Entry point of ``bench``."""
     try:
-        cli(standalone_mode=False)
+        cli(prog_name="bench", standalone_mode=False)
     except UserError as error:
         _end(error.line(), 1)
     except click.exceptions.Exit as error:

@@ -48,7 +48,7 @@ def print_states(console: Console, plan: Plan) -> None:
 
 
 def run_jobs(
-    where: Places, catalog: Catalog, jobs: list[Job], suite: Suite, max_cost: Decimal | None, no_cache: bool
+    where: Places, catalog: Catalog, jobs: list[Job], suite: Suite, max_cost: Decimal | None, *, cached: bool
 ) -> None:
     """Carry out jobs one after another, and say what came of them. Exit status 0 also with recorded failures:
     they are results."""
@@ -64,7 +64,7 @@ def run_jobs(
     with _interruptible():
         try:
             with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-                runner.run(_execute(where, catalog, work, max_cost, no_cache, console))
+                runner.run(_execute(where, catalog, work, max_cost, cached, console))
         except (KeyboardInterrupt, asyncio.CancelledError):
             raise UserError(
                 "stopped; all that was finished is kept", mend="The same command goes on from there."
@@ -99,7 +99,7 @@ async def _execute(
     catalog: Catalog,
     jobs: list[Job],
     max_cost: Decimal | None,
-    no_cache: bool,
+    cached: bool,
     console: Console,
 ) -> None:
     from bench.local.embedded import EmbeddedServer, embedded_identity
@@ -108,7 +108,7 @@ async def _execute(
         console.print(f"bench: {message}", highlight=False, markup=False, soft_wrap=True)
 
     with contextlib.ExitStack() as stack:
-        cache = None if no_cache else stack.enter_context(ResponseCache(where.cache, warn))
+        cache = stack.enter_context(ResponseCache(where.cache, warn)) if cached else None
 
         def start_embedded() -> EmbeddedServer:
             slots = max(p.max_concurrent for p in catalog.providers.values() if p.embedded)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import click
 
@@ -37,10 +37,10 @@ class Places:
 
 
 _PLACES = (
-    ("results", "DIR", "the results tree"),
-    ("models", "FILE", "the catalog of providers and models"),
-    ("prompts", "DIR", "templates, suites, characters, situations"),
-    ("cache", "DIR", "the response cache"),
+    ("results", "DIR", "The results tree"),
+    ("models", "FILE", "The catalog of providers and models"),
+    ("prompts", "DIR", "Templates, suites, characters, situations"),
+    ("cache", "DIR", "The response cache"),
 )
 _DEFAULTS = {"results": "results", "models": "models.toml", "prompts": "prompts", "cache": ".cache/responses"}
 
@@ -53,12 +53,12 @@ def places(command: F) -> F:
         chosen = {name: Path(kwargs.pop(name)) for name, _, _ in _PLACES}
         return command(*args, where=Places(**chosen), **kwargs)
 
-    result: Any = wrapper
+    result = cast(F, wrapper)
     for name, metavar, text in reversed(_PLACES):
         result = click.option(
-            f"--{name}", metavar=metavar, default=_DEFAULTS[name], show_default=True, help=f"Where {text} is."
+            f"--{name}", metavar=metavar, default=_DEFAULTS[name], show_default=True, help=f"{text}."
         )(result)
-    return result  # type: ignore[no-any-return]
+    return result
 
 
 def chosen_languages(suite: Suite, languages: tuple[str, ...]) -> list[str]:

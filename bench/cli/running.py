@@ -9,106 +9,24 @@ from rich.console import Console
 from rich.table import Table
 
 from bench.catalog import Catalog
+from bench.cli.asking import Asked, Spending, asking, jobs_for, spending
 from bench.cli.execution import Job, print_states, run_jobs
-from bench.cli.options import Places, chosen_languages, places
-from bench.errors import CatalogError
-from bench.plan import Redo, estimate, make_plan
+from bench.cli.options import Places, places
+from bench.plan import estimate
 from bench.progress import short
-from bench.protocols import protocol_for
 from bench.records import messages_sha256
 from bench.results import ResultsTree
-from bench.suites import Suite
-
-SUITE = click.argument("suite_name", metavar="SUITE")
-LANGUAGE = click.option(
-    "--language", "-l", "languages", multiple=True, metavar="L", help="Only this language (may be repeated)."
-)
-PLAYER = click.option(
-    "--player",
-    "-p",
-    "players",
-    multiple=True,
-    metavar="P",
-    help="A player, by its name in models.toml (may be repeated). Without it: the suite's own players.",
-)
-JUDGE = click.option(
-    "--judge",
-    "-j",
-    "judges",
-    multiple=True,
-    metavar="J",
-    help="A judge, by its name in models.toml (may be repeated). Without it: the suite's own judges.",
-)
-REDO = (
-    click.option("--retry-failed", is_flag=True, help="Do recorded failures again, whatever they failed of."),
-    click.option(
-        "--refresh-stale",
-        is_flag=True,
-        help="Do again what was made from other prompts or parameters than those of now. It is replaced.",
-    ),
-)
-
-
-def _jobs(
-    where: Places,
-    suite_name: str,
-    languages: tuple[str, ...],
-    players: tuple[str, ...],
-    judges: tuple[str, ...],
-    redo: Redo,
-    *,
-    talk: bool = True,
-) -> tuple[Suite, Catalog, list[Job]]:
-    """What a command is about, everything named by the user checked before anything is done."""
-    catalog = where.catalog()
-    suite = where.suite(suite_name)
-    suite.check_models(catalog)
-    for name in players:
-        catalog.model(name, "player")
-    for name in judges:
-        catalog.model(name, "judge")
-    jobs = []
-    for language in chosen_languages(suite, languages):
-        protocol = protocol_for(suite, language, catalog)
-        tree = where.tree()
-        chosen = players or suite.entry.player.models
-        if not talk and not players:
-            present = [info.player for info in tree.players(suite.id, language)]
-            chosen = tuple(name for name in present if name in catalog.models)
-        if not chosen:
-            raise CatalogError(
-                "names no players of its own" if talk else "has no players yet",
-                where=f"suite {suite.id}, language {language}",
-                mend="Name one by --player." if talk else f"Run `bench run {suite.id}` first.",
-            )
-        plan = make_plan(protocol, tree, chosen, judges or suite.judges, talk=talk, redo=redo)
-        jobs.append(Job(protocol, plan, chosen))
-    return suite, catalog, jobs
 
 
 @click.command()
-@SUITE
-@LANGUAGE
-@PLAYER
-@JUDGE
-@REDO[0]
-@REDO[1]
+@asking
 @places
-def plan(
-    suite_name: str,
-    languages: tuple[str, ...],
-    players: tuple[str, ...],
-    judges: tuple[str, ...],
-    retry_failed: bool,
-    refresh_stale: bool,
-    where: Places,
-) -> None:
+def plan(asked: Asked, where: Places) -> None:
     """Show what SUITE still needs: conversations, calls, tokens, cost. Calls nobody.
 
     Prompts are measured and answers guessed, so tokens and cost are estimates.
     """
-    redo = Redo(failed=retry_failed, stale=refresh_stale)
-    suite, catalog, jobs = _jobs(where, suite_name, languages, players, judges, redo)
+    suite, catalog, jobs = jobs_for(where, asked)
     console = Console()
     for job in jobs:
         console.print(f"{suite.id} {job.protocol.language}: {', '.join(job.players)}", highlight=False)
@@ -141,77 +59,37 @@ def _print_costs(console: Console, job: Job, catalog: Catalog) -> None:
 
 
 @click.command()
-@SUITE
-@LANGUAGE
-@PLAYER
-@JUDGE
-@REDO[0]
-@REDO[1]
-@click.option(
-    "--max-cost",
-    type=click.FloatRange(min=0),
-    metavar="USD",
-    help="Send no further call once this much is spent. Calls in flight still end, and count.",
-)
-@click.option("--no-cache", is_flag=True, help="Neither read nor fill the response cache.")
+@asking
+@spending
 @places
-def run(
-    suite_name: str,
-    languages: tuple[str, ...],
-    players: tuple[str, ...],
-    judges: tuple[str, ...],
-    retry_failed: bool,
-    refresh_stale: bool,
-    max_cost: float | None,
-    no_cache: bool,
-    where: Places,
-) -> None:
+def run(asked: Asked, limits: Spending, where: Places) -> None:
     """Run what SUITE still needs: conversations side by side, each judged as soon as it has ended.
 
     Finished conversations and judgements are on disk at once; stop it by Ctrl-C whenever you like, and the
     next run goes on from there. Recorded failures are done again only with --retry-failed, unless the
     connection or a rate limit was to blame.
     """
-    redo = Redo(failed=retry_failed, stale=refresh_stale)
-    suite, catalog, jobs = _jobs(where, suite_name, languages, players, judges, redo)
-    run_jobs(where, catalog, jobs, suite, None if max_cost is None else Decimal(str(max_cost)), no_cache)
+    suite, catalog, jobs = jobs_for(where, asked)
+    run_jobs(where, catalog, jobs, suite, limits.max_cost, cached=limits.cached)
 
 
 @click.command()
-@SUITE
-@LANGUAGE
-@PLAYER
-@JUDGE
-@REDO[0]
-@REDO[1]
+@asking
 @click.option("--reparse", is_flag=True, help="Read the kept raw replies again with today's parser. No call.")
-@click.option("--max-cost", type=click.FloatRange(min=0), metavar="USD", help="As in `bench run`.")
-@click.option("--no-cache", is_flag=True, help="Neither read nor fill the response cache.")
+@spending
 @places
-def judge(
-    suite_name: str,
-    languages: tuple[str, ...],
-    players: tuple[str, ...],
-    judges: tuple[str, ...],
-    retry_failed: bool,
-    refresh_stale: bool,
-    reparse: bool,
-    max_cost: float | None,
-    no_cache: bool,
-    where: Places,
-) -> None:
+def judge(asked: Asked, reparse: bool, limits: Spending, where: Places) -> None:
     """Have conversations that exist judged, without talking to any player.
 
     Name further judges by --judge; without --player all players of the suite are judged.
     """
-    redo = Redo(failed=retry_failed, stale=refresh_stale)
-    suite, catalog, jobs = _jobs(where, suite_name, languages, players, judges, redo, talk=False)
+    suite, catalog, jobs = jobs_for(where, asked, talk=False)
     if reparse:
         for job in jobs:
-            changed, seen = _reparse(where.tree(), job, judges)
+            changed, seen = _reparse(where.tree(), job, asked.judges)
             click.echo(f"{suite.id} {job.protocol.language}: {seen} judgements read again, {changed} changed")
         return
-    run_jobs(where, catalog, jobs, suite, None if max_cost is None else Decimal(str(max_cost)), no_cache)
+    run_jobs(where, catalog, jobs, suite, limits.max_cost, cached=limits.cached)
 
 
 def _reparse(tree: ResultsTree, job: Job, judges: tuple[str, ...]) -> tuple[int, int]:
