@@ -35,6 +35,8 @@ class Prices(Entry):
     input: Price
     output: Price
     cached_input: Price | None = None
+    batch_discount: Annotated[Price, Field(le=1)] | None = None
+    """What the provider takes off calls of its Batch API, as a share: "0.5" is half price. None: unknown."""
 
 
 class Sampling(Entry):
@@ -74,6 +76,8 @@ class Provider(Entry):
     requests_per_minute: int | None = Field(default=None, ge=1)
     role_concurrent: dict[Role, int] = Field(default_factory=dict)
     """Calls at once of one role, where they need a limit of their own."""
+    batch: bool = False
+    """Whether it has OpenAI's Batch API (``/files`` and ``/batches``)."""
     timeout_seconds: float = Field(default=180, gt=0)
     """Of one call, from the request to the last byte of its answer."""
     headers: dict[str, str] = Field(default_factory=dict)
@@ -107,10 +111,14 @@ class Model(Entry):
     system_extra: str = ""
     """Text put before the player's system prompt."""
 
-    def cost_of(self, usage: Usage) -> Decimal | None:
-        """US dollars for ``usage``, exact; None where the price is unknown."""
+    def cost_of(self, usage: Usage, *, batch: bool = False) -> Decimal | None:
+        """US dollars for ``usage``, exact; None where the price, or that of a batch, is unknown."""
         if self.prices is None:
             return None
+        if batch:
+            discount = self.prices.batch_discount
+            full = self.cost_of(usage)
+            return None if discount is None or full is None else full * (1 - discount)
         cached = min(usage.cached_tokens or 0, usage.prompt_tokens)
         cached_price = self.prices.input if self.prices.cached_input is None else self.prices.cached_input
         return (
@@ -167,13 +175,23 @@ def load_catalog(path: Path) -> Catalog:
             )
     providers = {
         checked_id(name, f"{path}: providers"): entry_from(Provider, data, f"{path}: providers.{name}")
-        for name, data in tables.get("providers", {}).items()
+        for name, data in _tables(tables, "providers", path).items()
     }
     models = {}
-    for name, data in tables.get("models", {}).items():
+    for name, data in _tables(tables, "models", path).items():
         where = f"{path}: models.{name}"
         entry = entry_from(Model, data, where)
         if entry.provider not in providers:
             raise named(entry.provider, list(providers), "provider", where)
         models[checked_id(name, where)] = entry
     return Catalog(path, providers, models)
+
+
+def _tables(tables: Mapping[str, object], key: str, path: Path) -> dict[str, object]:
+    """The tables called [key.NAME]."""
+    found = tables.get(key, {})
+    if not isinstance(found, dict):
+        raise CatalogError(
+            f"{key!r} is not a table of tables", where=str(path), mend=f"Write each as [{key}.NAME]."
+        )
+    return found

@@ -12,6 +12,7 @@ from bench.catalog import Catalog
 from bench.protocols import Protocol
 from bench.records import Cell, Conversation, Failure, Judgement, Role, Usage, messages_sha256
 from bench.results import ResultsTree
+from bench.shards import Shard
 
 State = Literal["done", "missing", "failed", "stale"]
 """``failed``: a recorded failure. ``stale``: made from other prompts or parameters than those of now."""
@@ -67,11 +68,13 @@ def make_plan(
     *,
     talk: bool = True,
     redo: Redo = Redo(),
+    shard: Shard | None = None,
 ) -> Plan:
-    """What ``players`` need. With ``talk`` off, only conversations that are complete already get judged."""
+    """What ``players`` need, or one shard of it. With ``talk`` off, only conversations that are complete
+    already get judged."""
     plan = Plan()
     for player in players:
-        for cell in protocol.cells(player):
+        for cell in protocol.cells(player) if shard is None else shard.cells(protocol, player):
             _add_cell(plan, protocol, tree, cell, judges, talk, redo)
     plan.work.sort(key=lambda item: -item.turns if item.talk else 0)
     return plan

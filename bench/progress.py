@@ -91,7 +91,8 @@ class Progress:
     ) -> None:
         if self._console.is_terminal:
             self._live.stop()
-        self._print_line()
+        if error is None or self._stats().outcomes:  # where nobody was asked, the error says it all
+            self._print_line()
 
     def conversation_done(self, record: Conversation) -> None:
         self._tally.talked += 1

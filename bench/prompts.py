@@ -82,8 +82,12 @@ class PromptSet:
             return self._templates[role].render(
                 language=self.language, language_name=self.language_name, **variables
             )
-        except TemplateError as error:
-            raise CatalogError(f"cannot be rendered: {error}", where=str(self._paths[role])) from None
+        except (TemplateError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            raise CatalogError(
+                f"cannot be rendered: {error}",
+                where=str(self._paths[role]),
+                mend="Mend the template; bench/prompts.py says which variables it gets.",
+            ) from None
 
 
 def _template_path(folder: Path, role: str, language: str) -> Path:
@@ -95,11 +99,18 @@ def _text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise CatalogError(f"the template cannot be read: {error}", where=str(path)) from None
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        raise CatalogError(
+            f"the template cannot be read: {reason}",
+            where=str(path),
+            mend="Put the protocol's template there.",
+        ) from None
 
 
 def _compiled(environment: ImmutableSandboxedEnvironment, text: str, path: Path) -> Template:
     try:
         return environment.from_string(text)
     except TemplateSyntaxError as error:
-        raise CatalogError(f"malformed template: {error.message}", where=f"{path}:{error.lineno}") from None
+        raise CatalogError(
+            f"malformed template: {error.message}", where=f"{path}:{error.lineno}", mend="Mend that line."
+        ) from None

@@ -76,6 +76,8 @@ class Call(Record):
     finish_reason: str | None = None
     usage: Usage | None = None
     cost: str | None = None
+    batch: bool | None = None
+    """True where it went through the provider's Batch API, at its price; else left out."""
     seed: int | None = None
     system_fingerprint: str | None = None
     served_model: str | None = None
@@ -137,6 +139,8 @@ class Conversation(Cell):
     scene: Scene
     fingerprint: str
     """SHA-256 of the templates, card, situation and parameters it was made from (see bench.prompts)."""
+    origin: str | None = None
+    """Where imported evidence comes from; absent where this program made it."""
     status: Literal["complete", "failed"]
     messages: tuple[Message, ...]
     calls: tuple[Call, ...]
@@ -166,6 +170,8 @@ class Judgement(Cell):
     """SHA-256 of the judge's template, the card, the parameters and the conversation's messages."""
     conversation_sha256: str
     """SHA-256 of the messages that were judged."""
+    origin: str | None = None
+    """Where imported evidence comes from: it has no reasons and no raw replies."""
     status: Literal["ok", "failed"]
     turns: tuple[TurnVerdict, ...]
     repairs: tuple[str, ...] = ()

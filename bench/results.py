@@ -54,7 +54,7 @@ def _record_error(error: ValidationError, data: bytes, path: Path) -> RecordErro
     try:
         loaded = json.loads(data)
         version = loaded.get("schema_version") if isinstance(loaded, dict) else None
-    except ValueError:
+    except (ValueError, RecursionError):
         version = None
     if isinstance(version, int) and version > SCHEMA_VERSION:
         return RecordError(
@@ -142,6 +142,20 @@ class ResultsTree:
     def write_judgement(self, record: Judgement, *, replace: bool = False) -> bool:
         """Write a judgement; one that is there stays unless ``replace``. Returns whether written."""
         return write_atomically(self.judgement_path(record, record.judge), _bytes(record), replace=replace)
+
+    def write_imported(
+        self, suite: str, language: str, record: PlayerInfo | Conversation | Judgement
+    ) -> bool:
+        """Write a record that can be imported again, without waiting for the disk; one that is there is
+        replaced. Returns whether it is new or changed."""
+        match record:
+            case PlayerInfo():
+                path = self.player_folder(suite, language, record.player) / "player.json"
+            case Conversation():
+                path = self.conversation_path(record)
+            case Judgement():
+                path = self.judgement_path(record, record.judge)
+        return write_atomically(path, _bytes(record), durable=False)
 
     def write_player(self, suite: str, language: str, info: PlayerInfo) -> bool:
         """Write player.json; returns whether it is new or changed."""

@@ -9,6 +9,8 @@ from decimal import Decimal
 from typing import Protocol as Interface
 
 from bench.catalog import Catalog
+from bench.chat.budget import Budget
+from bench.chat.budget import BudgetReached as BudgetReached
 from bench.chat.client import Chat
 from bench.chat.requests import ChatRequest, Reply
 from bench.errors import ProviderError, StorageError
@@ -23,10 +25,6 @@ class Listener(Interface):
 
     def conversation_done(self, record: Conversation) -> None: ...
     def judgement_done(self, record: Judgement) -> None: ...
-
-
-class BudgetReached(Exception):
-    """The money that ``--max-cost`` allows is spent: no further call is sent."""
 
 
 @dataclass
@@ -65,7 +63,7 @@ class Runner:
         self._tree = tree
         self._chat = chat
         self._catalog = catalog
-        self._max_cost = max_cost
+        self._budget = Budget(max_cost, chat.stats)
         self._listeners = listeners
         self._stop: ProviderError | StorageError | BudgetReached | None = None
         self._windows: dict[str, asyncio.Semaphore] = {}
@@ -117,7 +115,10 @@ class Runner:
                 listener.conversation_done(conversation)
         if conversation.status == "failed":
             return
-        await asyncio.gather(*(self._judge(conversation, judge) for judge in item.judges))
+        judging = [self._judge(conversation, judge) for judge in item.judges]
+        for end in await asyncio.gather(*judging, return_exceptions=True):  # all end before one may raise
+            if isinstance(end, BaseException):
+                raise end
 
     async def _judge(self, conversation: Conversation, judge: str) -> None:
         judgement = await self._protocol.judge(conversation, judge, self._ask)
@@ -132,6 +133,5 @@ class Runner:
     async def _ask(self, request: ChatRequest) -> Reply:
         if self._stop is not None:
             raise self._stop
-        if self._max_cost is not None and self._chat.stats.cost >= self._max_cost:
-            raise BudgetReached
+        self._budget.check()
         return await self._chat.ask(request)

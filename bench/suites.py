@@ -168,7 +168,11 @@ def suite_files(prompts: Path) -> dict[str, Path]:
                 mend="Use small letters, digits and '-': results lie in a folder of that name.",
             )
         if name in found:
-            raise CatalogError(f"there is a suite {name!r} already", where=f"{path} and {found[name]}")
+            raise CatalogError(
+                f"there is a suite {name!r} already",
+                where=f"{path} and {found[name]}",
+                mend="Rename one of the two files.",
+            )
         found[name] = path
     return found
 
@@ -181,7 +185,7 @@ def load_suite(prompts: Path, name: str) -> Suite:
     path = files[name]
     entry = entry_from(SuiteEntry, read_toml(path), str(path))
     scenes = {
-        checked_id(language, str(path)): SceneSet(
+        _checked_language(language, str(path)): SceneSet(
             language,
             _chosen(prompts / "characters" / language, Card, chosen.characters, str(path), "character"),
             _chosen(prompts / "situations" / language, Situation, chosen.situations, str(path), "situation"),
@@ -191,13 +195,23 @@ def load_suite(prompts: Path, name: str) -> Suite:
     return Suite(name, path.parent.name, entry, prompts, scenes)
 
 
+def _checked_language(language: str, where: str) -> str:
+    if slug(language) != language:
+        raise CatalogError(
+            f"{language!r} cannot name a language",
+            where=where,
+            mend="Use small letters, digits and '-': results lie in a folder of that name.",
+        )
+    return language
+
+
 def _chosen(
     folder: Path, kind: type[E], wanted: tuple[str, ...] | str, where: str, what: str
 ) -> dict[str, E]:
     """The entries of a folder that a suite asks for, in file-name order or in the order it gives."""
     files = {path.stem: path for path in sorted(folder.glob("*.toml"))}
     if not files:
-        raise CatalogError(f"there is no {what} in {folder}", where=where)
+        raise CatalogError(f"there is no {what} in {folder}", where=where, mend="Write one there.")
     names = tuple(files) if isinstance(wanted, str) else wanted
     for name in names:
         if name not in files:

@@ -30,15 +30,19 @@ def read_toml(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_bytes().decode("utf-8"))
     except FileNotFoundError:
-        raise CatalogError("no such file", where=str(path)) from None
+        raise CatalogError("no such file", where=str(path), mend="Check the path, or create it.") from None
     except OSError as error:
-        raise CatalogError(f"cannot be read: {error.strerror}", where=str(path)) from None
+        raise CatalogError(
+            f"cannot be read: {error.strerror}", where=str(path), mend="Name a file that can be read."
+        ) from None
     except UnicodeDecodeError as error:
         raise CatalogError(
             f"is not UTF-8 at byte {error.start}", where=str(path), mend="Save the file as UTF-8."
         ) from None
     except tomllib.TOMLDecodeError as error:
-        raise CatalogError(f"malformed TOML: {error}", where=str(path)) from None
+        raise CatalogError(
+            f"malformed TOML: {error}", where=str(path), mend="Mend it at the place named."
+        ) from None
 
 
 def entry_from(kind: type[E], data: object, where: str) -> E:
@@ -46,7 +50,7 @@ def entry_from(kind: type[E], data: object, where: str) -> E:
     try:
         return kind.model_validate(data)
     except ValidationError as error:
-        raise CatalogError(_faults(error, kind), where=where) from None
+        raise CatalogError(_faults(error, kind), where=where, mend="Correct the entry.") from None
 
 
 def _faults(error: ValidationError, kind: type[Entry]) -> str:

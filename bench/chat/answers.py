@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 from bench.chat.faults import Fault, fault_in_success, shortened
@@ -32,10 +33,15 @@ class Answer(Record):
     system_fingerprint: str | None = None
     served_model: str | None = None
     detail: str = ""
+    batch: bool | None = None
+    """True where it came through the provider's Batch API."""
 
 
 def answer_from(content: bytes, messages: Sequence[Message], secrets: Iterable[str]) -> Answer | Fault:
-    """The answer in the body ``content`` of a response with status 200 to ``messages``."""
+    """The answer in the body ``content`` of a response with status 200 to ``messages``.
+
+    A fault bears the usage that stands beside it: it is charged all the same.
+    """
     text = content.decode("utf-8", errors="replace")
     for secret in secrets:
         if secret in text:
@@ -48,6 +54,16 @@ def answer_from(content: bytes, messages: Sequence[Message], secrets: Iterable[s
             return Fault("transport", f"the answer is not JSON: {_opening(text, secrets)}")
     if not isinstance(payload, dict):
         return Fault("transport", f"the answer is no JSON object: {_opening(text, secrets)}")
+    result = _answer_in(payload, text, messages, secrets)
+    if isinstance(result, Fault):
+        usage = usage_of(payload.get("usage"), messages, "")
+        return result if usage.estimated else replace(result, usage=usage)
+    return result
+
+
+def _answer_in(
+    payload: Mapping[str, Any], text: str, messages: Sequence[Message], secrets: Iterable[str]
+) -> Answer | Fault:
     choices = payload.get("choices")
     choice = choices[0] if isinstance(choices, list) and choices else None
     if isinstance(choice, dict) and choice.get("error"):

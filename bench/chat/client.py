@@ -6,6 +6,7 @@ import asyncio
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 from bench.catalog import Catalog, Model, Provider
 from bench.chat.answers import Answer
 from bench.chat.body import body_of, body_text
+from bench.chat.budget import Budget
 from bench.chat.cache import ResponseCache
 from bench.chat.faults import UNREACHABLE_MEND, Fault
 from bench.chat.limits import Limits
@@ -63,7 +65,8 @@ class Chat:
 
     ``embedded`` starts the embedded model's server; it is called in a thread, at the first call that the
     cache does not answer. ``embedded_identity`` stands for it in cache keys. Its owner ends the server.
-    ``on_call`` hears every reply, cached ones too.
+    ``on_call`` hears every reply, cached ones too. Once ``max_cost`` US dollars are spent nothing is sent any
+    more: what would have to be raises BudgetReached.
     """
 
     def __init__(
@@ -75,11 +78,13 @@ class Chat:
         embedded_identity: Callable[[], str] | None = None,
         retry: RetryPolicy | None = None,
         on_call: Callable[[ChatRequest, Reply], None] | None = None,
+        max_cost: Decimal | None = None,
         environ: Mapping[str, str] = os.environ,
         dotenv: Path = Path(".env"),
     ) -> None:
         self.catalog = catalog
         self.stats = Stats()
+        self._budget = Budget(max_cost, self.stats)
         self._cache = cache
         self._embedded = embedded
         self._embedded_identity = embedded_identity
@@ -116,7 +121,7 @@ class Chat:
         """The reply to ``request``. Raises ProviderError where only the user can put things right."""
         self.stats.asked += 1
         prepared = self.prepared(request)
-        reply = self._from_cache(prepared)
+        reply = self.kept(prepared)
         if reply is None:
             reply = await self._shared(prepared)
         self.stats.replied(reply)
@@ -143,7 +148,8 @@ class Chat:
             self._identities[name] = identity
         return identity
 
-    def _from_cache(self, prepared: Prepared) -> Reply | None:
+    def kept(self, prepared: Prepared) -> Reply | None:
+        """The reply that the cache holds; None where there is none."""
         answer = self._cache.get(prepared.key) if self._cache is not None else None
         return None if answer is None else replace(_reply(answer, prepared.model, attempts=0), cached=True)
 
@@ -177,16 +183,22 @@ class Chat:
         policy = self._retry
         attempts = 0
 
-        async def attempt() -> Answer | Fault:
+        def start() -> None:
             nonlocal attempts
+            self._budget.check()
             attempts += 1
             self.stats.sent += 1
             self.stats.retried += attempts > 1
+
+        async def attempt() -> Answer | Fault:
             self.stats.in_flight += 1
             try:
-                return await endpoint.attempt(prepared.request, body, policy.longest_wait)
+                result = await endpoint.attempt(prepared.request, body, policy.longest_wait, start)
             finally:
                 self.stats.in_flight -= 1
+            if isinstance(result, Fault) and result.usage is not None:
+                self.stats.paid(result.usage, prepared.model.cost_of(result.usage))
+            return result
 
         result = await attempt()
         if isinstance(result, Fault) and result.retried:
@@ -273,9 +285,10 @@ def _reply(answer: Answer, model: Model, attempts: int) -> Reply:
         text=answer.text,
         finish_reason=answer.finish_reason,
         usage=answer.usage,
-        cost=model.cost_of(answer.usage),
+        cost=model.cost_of(answer.usage, batch=bool(answer.batch)),
         system_fingerprint=answer.system_fingerprint,
         served_model=answer.served_model,
         detail=answer.detail,
+        batch=answer.batch,
         attempts=attempts,
     )

@@ -9,8 +9,9 @@ import asyncio
 import logging
 import os
 import ssl
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from time import monotonic
 from urllib.parse import parse_qsl, urlsplit, urlunsplit
@@ -66,23 +67,29 @@ class Endpoint:
         self.reached = False
         """Whether any response has ever come back."""
         self._limits = limits
-        self._new_client = partial(_client, provider, base_url, key, httpx2.create_ssl_context())
+        self._new_client = partial(new_client, provider, base_url, key, tls=_tls(base_url))
         self._clients: list[AsyncOpenAI] = []
         self._free: list[AsyncOpenAI] = []
         self._options: RequestOptions = {}
         if key is None and "authorization" not in {name.lower() for name in provider.headers}:
             self._options = {"headers": {"Authorization": Omit()}}
 
-    async def attempt(self, request: ChatRequest, body: bytes, longest_wait: float) -> Answer | Fault:
-        """Send ``body`` once, within the provider's limits. ``longest_wait`` caps budgets' reset times."""
+    async def attempt(
+        self, request: ChatRequest, body: bytes, longest_wait: float, start: Callable[[], None]
+    ) -> Answer | Fault:
+        """Send ``body`` once, within the provider's limits. ``longest_wait`` caps budgets' reset times.
+
+        ``start`` is called when the slot is there and nothing stands between it and the wire; it may raise.
+        """
         async with self._limits.slot(request.role):
-            start = monotonic()
+            start()
+            started = monotonic()
             result = await self._sent(request, body, longest_wait)
             if isinstance(result, Answer):
                 return result
         if result.wait is not None and 0 < result.wait <= longest_wait:
             self._limits.pause(result.wait)
-        return Fault(result.kind, result.detail, result.mend, result.wait, monotonic() - start)
+        return replace(result, seconds=monotonic() - started)
 
     async def _sent(self, request: ChatRequest, body: bytes, longest_wait: float) -> Answer | Fault:
         try:
@@ -132,13 +139,21 @@ class Endpoint:
             self._free.append(client)
 
 
-def _client(provider: Provider, base_url: str, key: str | None, tls: ssl.SSLContext) -> AsyncOpenAI:
+def new_client(
+    provider: Provider,
+    base_url: str,
+    key: str | None,
+    *,
+    tls: ssl.SSLContext | None = None,
+    bounded: bool = True,
+) -> AsyncOpenAI:
+    """A client that retries nothing. Where it is ``bounded``, no body is read beyond LARGEST_ANSWER."""
     url = urlsplit(base_url)
     timeout = httpx2.Timeout(
         provider.timeout_seconds, connect=min(CONNECT_SECONDS, provider.timeout_seconds), pool=None
     )
     http = httpx2.AsyncClient(
-        verify=tls,
+        verify=_tls(base_url) if tls is None else tls,
         timeout=timeout,
         limits=httpx2.Limits(
             max_connections=None,
@@ -147,9 +162,9 @@ def _client(provider: Provider, base_url: str, key: str | None, tls: ssl.SSLCont
         ),
         headers={"accept-encoding": "identity"},
         follow_redirects=False,
-        event_hooks={"response": [_bound]},
+        event_hooks={"response": [_bound] if bounded else []},
     )
-    return AsyncOpenAI(
+    client = AsyncOpenAI(
         api_key=key or "none",
         base_url=urlunsplit(url._replace(query="", fragment="")),
         default_query=dict(parse_qsl(url.query)),
@@ -158,6 +173,16 @@ def _client(provider: Provider, base_url: str, key: str | None, tls: ssl.SSLCont
         max_retries=0,
         http_client=http,
     )
+    # Else the first calls wait for threads and `uname`, to learn what goes into a header that is dropped.
+    client._platform = "Unknown"
+    return client
+
+
+def _tls(base_url: str) -> ssl.SSLContext:
+    """What the clients of a provider share; authorities are loaded only where there is TLS to check."""
+    if urlsplit(base_url).scheme == "http":
+        return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    return httpx2.create_ssl_context()
 
 
 def _headers(provider: Provider, key: str | None, host: str) -> dict[str, str]:

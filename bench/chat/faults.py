@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from bench.chat.secrets import redacted
+from bench.records import Usage
 
 FaultKind = Literal["unreachable", "transport", "rate_limited", "rejected", "content_filter", "user"]
 """``unreachable``: no connection came about. ``rejected``: a 400 or its like, no retry mends it.
@@ -77,6 +78,8 @@ class Fault:
     """Seconds that the provider asked to wait."""
     seconds: float = 0.0
     """What the attempt took, its wait for a slot left out."""
+    usage: Usage | None = None
+    """Tokens that the provider counts, and charges, though it gave no answer that can be used."""
 
     @property
     def retried(self) -> bool:

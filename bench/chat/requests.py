@@ -43,6 +43,8 @@ class Reply:
     system_fingerprint: str | None = None
     served_model: str | None = None
     detail: str = ""
+    batch: bool | None = None
+    """True where it came through the provider's Batch API."""
     cached: bool = False
     """Nothing was sent for it: it came from the cache, or from an equal request in flight."""
     attempts: int = 0

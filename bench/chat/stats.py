@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 
 from bench.chat.requests import Reply
+from bench.records import Usage
 
 
 @dataclass(slots=True)
@@ -34,11 +35,14 @@ class Stats:
 
     def spent(self, reply: Reply) -> None:
         """Count tokens and cost of one answer that was sent for, whoever still waits for it."""
-        if reply.usage is None:
-            return
-        self.prompt_tokens += reply.usage.prompt_tokens
-        self.completion_tokens += reply.usage.completion_tokens
-        if reply.cost is None:
+        if reply.usage is not None:
+            self.paid(reply.usage, reply.cost)
+
+    def paid(self, usage: Usage, cost: Decimal | None) -> None:
+        """Count what one answer took, a useless one too."""
+        self.prompt_tokens += usage.prompt_tokens
+        self.completion_tokens += usage.completion_tokens
+        if cost is None:
             self.unpriced += 1
         else:
-            self.cost += reply.cost
+            self.cost += cost

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import importlib
 import os
 import sys
+from pathlib import Path
 
 import click
 
@@ -19,12 +22,20 @@ COMMANDS = {
     "run": "bench.cli.running:run",
     "judge": "bench.cli.running:judge",
     "board": "bench.cli.evidence:board",
+    "cost": "bench.cli.cost:cost",
+    "rank-map": "bench.cli.rankmap:rank_map",
+    "analyse": "bench.cli.analyse:analyse",
+    "audit": "bench.cli.audit:audit",
+    "export": "bench.cli.interop:export",
+    "import": "bench.cli.interop:import_",
     "site": "bench.cli.website:site",
     "serve-local": "bench.cli.local:serve_local",
     "schemas": "bench.cli.evidence:schemas",
     "commit-results": "bench.cli.evidence:commit_results",
 }
 """Commands and where they are; a command's module, and what it needs, is loaded when it is called."""
+
+_DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 class Commands(click.Group):
@@ -71,13 +82,19 @@ def main() -> None:
     except (KeyboardInterrupt, click.Abort):
         _end("stopped", 130)
     except BrokenPipeError:
-        # Whoever read our output has gone; say nothing, also not at interpreter exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _silence_output()  # whoever read it has gone
         sys.exit(1)
     except OSError as error:
-        if error.filename is None:
+        if error.filename is None and error.errno not in _DISK_FULL:
             raise
-        _end(storage_error(error, error.filename).line(), 1)
+        _silence_output()
+        _end(storage_error(error, Path(error.filename or "output")).line(), 1)
+
+
+def _silence_output() -> None:
+    """Let what is still buffered for standard output go nowhere, also at interpreter exit."""
+    with contextlib.suppress(OSError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _end(line: str, status: int) -> None:

@@ -16,9 +16,24 @@ from bench.cli.options import Places, chosen_languages
 from bench.errors import CatalogError
 from bench.plan import Redo, make_plan
 from bench.protocols import protocol_for
+from bench.shards import Shard
 from bench.suites import Suite
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+
+class ShardName(click.ParamType[Shard]):
+    """One part of several, as K/N."""
+
+    name = "K/N"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Shard:
+        if isinstance(value, Shard):
+            return value
+        try:
+            return Shard.parse(str(value))
+        except ValueError:
+            self.fail(f"{value!r} is not one part of several, such as 2/8", param, ctx)
 
 
 class Dollars(click.ParamType[Decimal]):
@@ -45,6 +60,7 @@ class Asked:
     players: tuple[str, ...]
     judges: tuple[str, ...]
     redo: Redo
+    shard: Shard | None = None
 
 
 @dataclass(frozen=True)
@@ -53,6 +69,8 @@ class Spending:
 
     max_cost: Decimal | None
     cached: bool
+    unknown_prices: bool = False
+    """Whether a limit is no reason to refuse models whose price is unknown."""
 
 
 _ASKED = (
@@ -82,12 +100,22 @@ _ASKED = (
         is_flag=True,
         help="Do again what was made from other prompts or parameters than those of now. It is replaced.",
     ),
+    click.option(
+        "--shard",
+        type=ShardName(),
+        help="Only part K of N of the cells, for several machines. Their results trees merge by copying.",
+    ),
 )
 _SPENDING = (
     click.option(
         "--max-cost",
         type=Dollars(),
         help="Send no further call once this much is spent. Calls in flight still end, and count.",
+    ),
+    click.option(
+        "--allow-unknown-price",
+        is_flag=True,
+        help="With --max-cost: also call models without a price in models.toml. Theirs is not counted.",
     ),
     click.option("--no-cache", is_flag=True, help="Neither read nor fill the response cache."),
 )
@@ -100,22 +128,30 @@ def asking(command: F) -> F:
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         asked = Asked(
             kwargs.pop("suite_name"),
-            kwargs.pop("languages"),
-            kwargs.pop("players"),
-            kwargs.pop("judges"),
+            _once(kwargs.pop("languages")),
+            _once(kwargs.pop("players")),
+            _once(kwargs.pop("judges")),
             Redo(failed=kwargs.pop("retry_failed"), stale=kwargs.pop("refresh_stale")),
+            kwargs.pop("shard"),
         )
         return command(*args, asked=asked, **kwargs)
 
     return _with_options(cast(F, wrapper), _ASKED)
 
 
+def _once(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Each name once: what is named twice is not to be done, and paid, twice."""
+    return tuple(dict.fromkeys(names))
+
+
 def spending(command: F) -> F:
-    """Add --max-cost and --no-cache; the command gets them as one ``limits``."""
+    """Add --max-cost, --allow-unknown-price and --no-cache; the command gets them as one ``limits``."""
 
     @wraps(command)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
-        limits = Spending(kwargs.pop("max_cost"), not kwargs.pop("no_cache"))
+        limits = Spending(
+            kwargs.pop("max_cost"), not kwargs.pop("no_cache"), kwargs.pop("allow_unknown_price")
+        )
         return command(*args, limits=limits, **kwargs)
 
     return _with_options(cast(F, wrapper), _SPENDING)
@@ -146,6 +182,8 @@ def jobs_for(where: Places, asked: Asked, *, talk: bool = True) -> tuple[Suite, 
         if not talk and not asked.players:
             present = [info.player for info in tree.players(suite.id, language)]
             players = tuple(name for name in present if name in catalog.models)
+            if not (players or asked.languages):
+                continue  # it may have results in another of its languages
         if not players:
             raise CatalogError(
                 "names no players of its own" if talk else "has no players yet",
@@ -153,6 +191,11 @@ def jobs_for(where: Places, asked: Asked, *, talk: bool = True) -> tuple[Suite, 
                 mend="Name one by --player." if talk else f"Run `bench run {suite.id}` first.",
             )
         protocol = protocol_for(suite, language, catalog)
-        plan = make_plan(protocol, tree, players, asked.judges or suite.judges, talk=talk, redo=asked.redo)
+        judges = asked.judges or suite.judges
+        plan = make_plan(protocol, tree, players, judges, talk=talk, redo=asked.redo, shard=asked.shard)
         jobs.append(Job(protocol, plan, players))
+    if not jobs:
+        raise CatalogError(
+            "has no players yet", where=f"suite {suite.id}", mend=f"Run `bench run {suite.id}` first."
+        )
     return suite, catalog, jobs

@@ -17,16 +17,34 @@ from bench.errors import UserError
     "--format", "form", type=click.Choice(["table", "csv", "json"]), default="table", show_default=True
 )
 @click.option("--write", is_flag=True, help="Also write board.json into the results tree.")
+@click.option(
+    "--weights", metavar="W", help="Of the criteria: 2,1,1 or fluency=2,in_character=1 or entertaining_heavy."
+)
+@click.option("--judge", "judges", multiple=True, metavar="NAME", help="Only this judge; may be repeated.")
+@click.option("--compare-methods", is_flag=True, help="List instead every rank that hangs on the method.")
 @places
-def board(suite_name: str, languages: tuple[str, ...], form: str, write: bool, where: Places) -> None:
+def board(
+    suite_name: str,
+    languages: tuple[str, ...],
+    form: str,
+    write: bool,
+    weights: str | None,
+    judges: tuple[str, ...],
+    compare_methods: bool,
+    where: Places,
+) -> None:
     """Print the leaderboard of SUITE, computed from the results tree.
 
     Scores are the paper's: length-normalised, with the half-width of a 95% interval; players whose scores
-    lie within 0.06 share a rank.
+    lie within 0.06 share a rank. --compare-methods scores it by the paper's and the robust scoring, by each
+    policy for refusals, by each weighting, and without each judge.
     """
     from bench.boards import all_suites, published_board, write_board
+    from bench.cli.methods import check_choices, chosen_board, moves
+    from bench.evidence import board_evidence
     from bench.scores.forms import to_csv, to_json, to_table
 
+    check_choices(write=write, compare=compare_methods, weights=weights, judges=judges)
     tree = where.tree()
     suites = all_suites(where.prompts)
     found = [language for suite, language in tree.boards() if suite == suite_name]
@@ -43,7 +61,15 @@ def board(suite_name: str, languages: tuple[str, ...], form: str, write: bool, w
         raise UserError(f"{form} holds one language", mend=f"Choose by --language: {', '.join(found)}.")
     render = {"table": to_table, "csv": to_csv, "json": to_json}[form]
     for language in chosen:
-        made = published_board(tree, suite_name, language, suites)
+        if compare_methods:
+            frames, _ = board_evidence(tree, suite_name, language, suites, judges)
+            click.echo(f"{suite_name}, {language}" if form == "table" else "", nl=form == "table")
+            click.echo(moves(frames, form), nl=False)
+            continue
+        if weights or judges:
+            made = chosen_board(tree, suite_name, language, suites, weights=weights, judges=judges)
+        else:
+            made = published_board(tree, suite_name, language, suites)
         if form == "table":
             label = suites[suite_name].entry.title if suite_name in suites else suite_name
             click.echo(f"{label}, {language}, version {made.version}, judged by {', '.join(made.judges)}")

@@ -155,6 +155,7 @@ class Protocol(ABC):
             finish_reason=reply.finish_reason,
             usage=reply.usage,
             cost=None if reply.cost is None else f"{reply.cost.normalize():f}",
+            batch=reply.batch,
             seed=request.seed,
             system_fingerprint=reply.system_fingerprint,
             served_model=reply.served_model,

@@ -248,8 +248,10 @@ class PingPongV2(Protocol):
         read = _Read(judgement.turns, judgement.repairs, judgement.failure)
         for attempt, (raw, call) in enumerate(zip(judgement.raw, judgement.calls, strict=True), 1):
             if call.outcome in ("ok", "length"):
-                read = _read_verdict(raw, turns, attempt)
-                if read.failure is None:
+                again = _read_verdict(raw, turns, attempt)
+                if again.failure is None or attempt == len(judgement.raw):
+                    read = again
+                if again.failure is None:
                     break
         return sealed(
             judgement.model_copy(

@@ -2,10 +2,10 @@
 
     python tests/benchmarks/run_speed.py [--repeat 3] [--delay 0.2]
 
-The scripted server answers after 200 ms in a process of its own. `bench run` plays 64 conversations against it
-(8 characters, 8 situations, one of 8 turns and seven of 4, one judge) as a user's command would: a process of
-its own, real prompts, cache, records on disk, progress on a pipe. What the command takes before its first call
-and after its last counts. The exit status is 1 where a limit is missed.
+The scripted server answers after 200 ms in a process of its own. `bench run` plays 64 conversations against
+it (8 characters, 8 situations, one of 8 turns and seven of 4, one judge) just as a user would start it: a
+process of its own, real prompts, cache, records on disk, progress on a pipe. What the command takes before
+its first call and after its last counts. The exit status is 1 where a limit is missed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -69,6 +69,8 @@ REPORT = re.compile(
     r"(?P<judgements>\d+) judgements \((?P<unjudged>\d+) failed\); "
     r"(?P<sent>\d+) requests sent, (?P<retried>\d+) of them retries, (?P<cached>\d+) replies from cache"
 )
+ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+"""Compiled modules are kept, as they are where a package is installed."""
 NOTHING_TO_DO = "everything is done, no call made"
 
 
@@ -109,7 +111,7 @@ class Bench:
         (self._prompts / "pingpong_v2" / "speed.toml").write_text(SUITE, encoding="utf-8")
 
     def run(self, at_once: int, *, cache: str, results: str) -> Measured:
-        """`bench run` of the suite with ``at_once`` calls at once, with the named cache and results folders."""
+        """`bench run` of the suite, ``at_once`` calls at once, with the named cache and results folders."""
         models = self._folder / "models.toml"
         entries = [MODEL.format(name=name) for name in ("player", "interrogator", "judge")]
         models.write_text(PROVIDER.format(url=self._url, at_once=at_once) + "".join(entries))
@@ -127,7 +129,12 @@ def measured(command: list[str]) -> Measured:
     """Run ``command`` to its end, with its output on a pipe as where there is no terminal."""
     start = perf_counter()
     process = subprocess.Popen(
-        command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        command,
+        cwd=ROOT,
+        env=ENVIRONMENT,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
     )
     assert process.stdout is not None
     output = process.stdout.read().decode()
@@ -166,8 +173,60 @@ class Verdicts:
         print(f"{'PASS' if held else 'FAIL'}  {what:<46} {number:>10}  {bound:<14} {note}", flush=True)
 
 
-def repeated(count: int, run: Callable[[int], Measured]) -> list[Measured]:
-    return [run(number) for number in range(count)]
+@dataclass(frozen=True)
+class Runs:
+    """What was measured: 64 and 8 calls at once, the same from the cache, and with nothing left to do."""
+
+    wide: list[Measured]
+    narrow: Measured
+    replayed: list[Measured]
+    idle: list[Measured]
+
+
+def all_runs(folder: Path, delay: float, repeat: int) -> Runs:
+    """Measure everything. Raises SystemExit where a run did not do all that it had to, or more."""
+    times = range(repeat)
+    with scripted_server(delay) as url:
+        bench = Bench(folder, url)
+        wide = [bench.run(64, cache=f"cache-{n}", results=f"results-{n}") for n in times]
+        narrow = bench.run(8, cache="cache-narrow", results="results-narrow")
+    # From here on nobody listens: a connection would end the command with an error.
+    replayed = [bench.run(64, cache="cache-0", results=f"replayed-{n}") for n in times]
+    idle = [bench.run(64, cache=f"no-cache-{n}", results="results-0") for n in times]
+    for run in (*wide, narrow):
+        run.check_report(sent=CALLS, cached=0)
+    for run in replayed:
+        run.check_report(sent=0, cached=CALLS)
+    for run in idle:
+        if NOTHING_TO_DO not in run.output:
+            raise SystemExit(f"a finished run was not left alone:\n{run.output}")
+    return Runs(wide, narrow, replayed, idle)
+
+
+def judged(runs: Runs, delay: float) -> Verdicts:
+    """Print every number beside its limit. ``bare``: what a command takes that has nothing to do."""
+    verdicts = Verdicts()
+    chain, ideal = LONGEST_CHAIN * delay, CALLS * delay / 8
+    bare = median(run.wall for run in runs.idle)
+    walls = [run.wall for run in runs.wide]
+    note = f"{listed(walls)} s / {chain:.1f} s; {(median(walls) - bare) / chain:.2f} without {bare:.2f} s"
+    verdicts.say("64 at once: wall / longest chain", median(walls) / chain, 1.25, "", f"{note} of start")
+    note = f"{runs.narrow.wall:.2f} s / {ideal:.1f} s"
+    verdicts.say("8 at once: wall / (calls x delay / 8)", runs.narrow.wall / ideal, 1.1, "", note)
+    bare = median(run.cpu for run in runs.idle)
+    for what, measurements in (("64 at once", runs.wide), ("8 at once", [runs.narrow])):
+        cpu = [1000 * run.cpu / CALLS for run in measurements]
+        note = f"{listed(cpu)}; {median(cpu) - 1000 * bare / CALLS:.2f} without {bare:.2f} s of start"
+        verdicts.say(f"CPU a call, {what}", median(cpu), 3, " ms", note)
+    memory = max(run.megabytes for run in (*runs.wide, runs.narrow, *runs.replayed))
+    verdicts.say("peak memory", memory, 300, " MB")
+    for what, measurements, limit in (
+        ("replay from the cache, no connection", runs.replayed, 5),
+        ("second run, nothing to do, no connection", runs.idle, 10),
+    ):
+        walls = [run.wall for run in measurements]
+        verdicts.say(what, median(walls), limit, " s", listed(walls))
+    return verdicts
 
 
 def listed(values: list[float]) -> str:
@@ -181,43 +240,16 @@ def main() -> int:
     parser.add_argument("--repeat", type=int, default=3, help="how often what takes seconds is measured")
     parser.add_argument("--delay", type=float, default=0.2, help="seconds until the server answers")
     options = parser.parse_args()
-    repeat, delay = options.repeat, options.delay
-    chain, narrow = LONGEST_CHAIN * delay, CALLS * delay / 8
-    verdicts = Verdicts()
-    print(f"{CONVERSATIONS} conversations, {TURNS} turns, {CALLS} calls of {1000 * delay:.0f} ms; median of {repeat}")
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        with scripted_server(delay) as url:
-            bench = Bench(folder, url)
-            wide = repeated(repeat, lambda n: bench.run(64, cache=f"cache-{n}", results=f"results-{n}"))
-            eight = bench.run(8, cache="cache-eight", results="results-eight")
-        for run in (*wide, eight):
-            run.check_report(sent=CALLS, cached=0)
-        # From here on nobody listens: a connection would end the command with an error.
-        replays = repeated(repeat, lambda n: bench.run(64, cache="cache-0", results=f"replayed-{n}"))
-        for run in replays:
-            run.check_report(sent=0, cached=CALLS)
-        again = repeated(repeat, lambda n: bench.run(64, cache=f"no-cache-{n}", results="results-0"))
-        for run in again:
-            if NOTHING_TO_DO not in run.output:
-                raise SystemExit(f"a finished run was not left alone:\n{run.output}")
-
-    walls = [run.wall for run in wide]
-    verdicts.say(
-        "64 at once: wall / longest chain", median(walls) / chain, 1.25, "", f"{listed(walls)} s / {chain:.1f} s"
+    delay = options.delay
+    print(
+        f"{CONVERSATIONS} conversations, {TURNS} turns, {CALLS} calls of {1000 * delay:.0f} ms;"
+        f" medians of {options.repeat}",
+        flush=True,
     )
-    verdicts.say("8 at once: wall / ideal", eight.wall / narrow, 1.1, "", f"{eight.wall:.2f} s / {narrow:.1f} s")
-    for what, runs in (("64 at once", wide), ("8 at once", [eight])):
-        cpu = [1000 * run.cpu / CALLS for run in runs]
-        net = [1000 * (run.cpu - again[0].cpu) / CALLS for run in runs]
-        note = f"{listed(cpu)}; without start and end of the command {median(net):.2f} ms"
-        verdicts.say(f"CPU a call, {what}", median(cpu), 3, " ms", note)
-    verdicts.say("peak memory", max(run.megabytes for run in (*wide, eight, *replays)), 300, " MB")
-    times = [run.wall for run in replays]
-    verdicts.say("replay from the cache, no connection", median(times), 5, " s", listed(times))
-    times = [run.wall for run in again]
-    verdicts.say("second run, nothing to do, no connection", median(times), 10, " s", listed(times))
-    return 1 if verdicts.missed else 0
+    measured([sys.executable, "-c", "import bench.cli.running, bench.chat.endpoint"])  # compiles what is new
+    with tempfile.TemporaryDirectory() as name:
+        runs = all_runs(Path(name), delay, options.repeat)
+    return 1 if judged(runs, delay).missed else 0
 
 
 if __name__ == "__main__":

@@ -1,0 +1,42 @@
+"""Where two pieces of JSON data differ."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+Difference = tuple[str, Any, Any]
+"""(dotted field, what is there, what should be); ABSENT stands for a key or item that is not there."""
+
+
+class _Absent:
+    def __repr__(self) -> str:
+        return "nothing"
+
+
+ABSENT = _Absent()
+
+
+def differences(there: Any, due: Any, field: str = "") -> Iterator[Difference]:
+    """Every leaf in which ``there`` is not ``due``. Numbers of unlike type differ: 1 is not 1.0 nor true."""
+    if isinstance(there, dict) and isinstance(due, dict):
+        for key in sorted(there.keys() | due.keys(), key=str):
+            yield from differences(there.get(key, ABSENT), due.get(key, ABSENT), _at(field, key))
+    elif isinstance(there, list) and isinstance(due, list):
+        for n in range(max(len(there), len(due))):
+            left = there[n] if n < len(there) else ABSENT
+            right = due[n] if n < len(due) else ABSENT
+            yield from differences(left, right, _at(field, n))
+    elif type(there) is not type(due) or there != due:
+        yield field, there, due
+
+
+def _at(field: str, key: object) -> str:
+    return f"{field}.{key}" if field else str(key)
+
+
+def shown(value: Any, most: int = 60) -> str:
+    """A value for a message, cut to ``most`` characters."""
+    text = repr(value) if isinstance(value, _Absent) else json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= most else f"{text[: most - 1]}…"

@@ -1,0 +1,95 @@
+"""What records are measured against: the suite of now, its fingerprints, and the parser of raw replies."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.audit.findings import Findings
+from bench.catalog import Catalog
+from bench.errors import CatalogError
+from bench.protocols import PROTOCOLS, Protocol, protocol_for
+from bench.records import Conversation, Judgement
+from bench.suites import Suite
+
+Scene = tuple[str, str]
+"""(character, situation)"""
+
+
+@dataclass(frozen=True)
+class Measure:
+    """The suite and language of a board as prompts/ and models.toml say now, as far as they know it."""
+
+    suite: Suite | None
+    protocol: Protocol | None
+    """None where the suite, or one of its models, is not known: then no fingerprint can be recomputed."""
+
+    @property
+    def scenes(self) -> list[Scene] | None:
+        """The scenes that every player ought to have; None where no suite says."""
+        if self.protocol is None:
+            return None
+        scenes = self.protocol.scenes
+        return [(character, situation) for character in scenes.cards for situation in scenes.situations]
+
+    def conversation_fingerprint(self, record: Conversation) -> str | None:
+        """What the fingerprint ought to be; None where its player or scene is not known."""
+        if self.protocol is None or not self._knows(record.player, record):
+            return None
+        return self.protocol.conversation_fingerprint(record.cell())
+
+    def judgement_fingerprint(self, record: Judgement) -> str | None:
+        """What the fingerprint ought to be; None where its judge or scene is not known."""
+        if self.protocol is None or not self._knows(record.judge, record):
+            return None
+        return self.protocol.judgement_fingerprint(record.cell(), record.judge, record.conversation_sha256)
+
+    def knows_model(self, name: str) -> bool:
+        """Whether the catalog has a model called ``name``."""
+        return self.protocol is not None and name in self.protocol.catalog.models
+
+    def _knows(self, model: str, record: Conversation | Judgement) -> bool:
+        scenes = self.scenes or []
+        return self.knows_model(model) and (record.character, record.situation) in scenes
+
+    def reread(self, record: Judgement, conversation: Conversation) -> Judgement | None:
+        """The judgement as its raw replies are read today; None where no parser knows the protocol."""
+        if self.protocol is not None and self.protocol.name == record.protocol:
+            return self.protocol.reparsed(record, conversation)
+        kind = PROTOCOLS.get(record.protocol)
+        if kind is None:
+            return None
+        # Reading a reply needs the protocol's criteria only, and they belong to the class: evidence of a
+        # suite that prompts/ does not have (any more) can still be held against its raw replies.
+        blank = kind.__new__(kind)
+        try:
+            return blank.reparsed(record, conversation)
+        except AttributeError:
+            return None
+
+
+def measure_of(
+    suite_name: str,
+    language: str,
+    suites: Mapping[str, Suite],
+    catalog: Catalog | None,
+    findings: Findings,
+    folder: Path,
+) -> Measure:
+    """What a board is measured against; what is not known of it is said once, here."""
+    suite = suites.get(suite_name)
+    if suite is None:
+        findings.add("fingerprint-unknown", folder, "prompts/ has no such suite: fingerprints unchecked")
+        return Measure(None, None)
+    if language not in suite.scenes:
+        findings.add("fingerprint-unknown", folder, f"the suite has no language {language!r} any more")
+        return Measure(suite, None)
+    if catalog is None:
+        findings.add("fingerprint-unknown", folder, "there is no models.toml: fingerprints unchecked")
+        return Measure(suite, None)
+    try:
+        return Measure(suite, protocol_for(suite, language, catalog))
+    except CatalogError as error:
+        findings.add("fingerprint-unknown", folder, error.line())
+        return Measure(suite, None)

@@ -1,0 +1,108 @@
+"""analyse: what the evidence says beyond the ranking."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from bench.cli.options import Places, places
+
+if TYPE_CHECKING:
+    from bench.catalog import Catalog
+    from bench.scores.analyses.report import Analysis
+
+
+@click.command()
+@click.argument("suite_name", metavar="SUITE")
+@click.option("--language", "-l", required=True, metavar="L", help="Of the board.")
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.option("--only", multiple=True, metavar="NAME", help="Only this table; may be repeated.")
+@click.option(
+    "--swap-with",
+    "swaps",
+    multiple=True,
+    metavar="SUITE",
+    help="A suite of the same players with another interrogator or other judges; may be repeated.",
+)
+@click.option("--again", metavar="DIR", help="A second results tree: the same suite run once more.")
+@places
+def analyse(
+    suite_name: str,
+    language: str,
+    form: str,
+    only: tuple[str, ...],
+    swaps: tuple[str, ...],
+    again: str | None,
+    where: Places,
+) -> None:
+    """Analyse the evidence of SUITE: turns, difficulty, length, judges, repetition, questions, repeat runs.
+
+    Where a figure does not exist its place is empty (null in JSON), and the row says why.
+    """
+    from bench.boards import all_suites
+    from bench.evidence import board_evidence
+    from bench.records import canonical
+    from bench.results import ResultsTree
+    from bench.scores.analyses.preference import judge_models
+    from bench.scores.analyses.report import Material, report
+    from bench.scores.analyses.texts import turns_of
+
+    tree, suites = where.tree(), all_suites(where.prompts)
+    frames, scenes = board_evidence(tree, suite_name, language, suites)
+    talks = (
+        talk for info in frames.players for talk in tree.conversations(suite_name, language, info.player)
+    )
+    made = report(
+        Material(
+            frames=frames,
+            turns=turns_of(talks),
+            judges=judge_models(frames, _catalog(where)),
+            scenes=scenes,
+            others={name: board_evidence(tree, name, language, suites)[0] for name in swaps},
+            again=board_evidence(ResultsTree(Path(again)), suite_name, language, suites)[0]
+            if again
+            else None,
+        ),
+        only,
+    )
+    if form == "json":
+        click.echo(canonical(made.model_dump(mode="json")), nl=False)
+        return
+    click.echo(f"{made.suite}, {made.language}, version {made.version}, judged by {', '.join(made.judges)}")
+    for analysis in made.analyses:
+        click.echo("\n" + _text(analysis), nl=False)
+
+
+def _catalog(where: Places) -> Catalog | None:
+    """models.toml where there is one: results explain themselves without it, but for judges' families."""
+    return where.catalog() if where.models.exists() else None
+
+
+def _text(analysis: Analysis) -> str:
+    """One table for a terminal; reasons stand below it, each once."""
+    from bench.charts.files import plain_text
+    from bench.cli.tables import aligned
+
+    head = f"{analysis.title} ({analysis.name})\n{analysis.about}\n"
+    if not analysis.rows:
+        return f"{head}None: {analysis.reason}.\n"
+    columns = [name for name in analysis.columns if name != "reason"]
+    words = {n for n, name in enumerate(columns) if any(isinstance(r[name], str) for r in analysis.rows)}
+    reasons = list(dict.fromkeys(str(row["reason"]) for row in analysis.rows if row.get("reason")))
+    rows = [
+        [
+            *(plain_text(_shown(row[name])) for name in columns),
+            *([f"[{reasons.index(str(row['reason'])) + 1}]" if row.get("reason") else ""] if reasons else []),
+        ]
+        for row in analysis.rows
+    ]
+    notes = "".join(f"[{n}] {reason}\n" for n, reason in enumerate(reasons, start=1))
+    return head + aligned([*columns, *([""] if reasons else [])], rows, left=words) + notes
+
+
+def _shown(value: object) -> str:
+    if value is None:
+        return "–"
+    return f"{value:.3f}" if isinstance(value, float) else str(value) or "(all)"

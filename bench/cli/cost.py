@@ -1,0 +1,135 @@
+"""cost: what the committed evidence took, in tokens and dollars."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, fields
+from decimal import Decimal
+from typing import Any
+
+import click
+
+from bench.cli.options import Places, places
+from bench.cli.tables import aligned
+from bench.costs import CostRow, Part, Took, cost_rows, total, totals
+from bench.errors import UserError
+from bench.progress import short
+from bench.records import canonical
+from bench.results import ResultsTree
+
+_NAMES = [field.name for field in (*fields(Part), *fields(Took))]
+_TOTALS: dict[str, Callable[[Part], str]] = {
+    "by_player": lambda part: part.player,
+    "by_role": lambda part: part.role,
+    "by_model": lambda part: f"{part.role} {part.model}",
+}
+
+
+@click.command()
+@click.argument("suite_name", metavar="[SUITE]", required=False)
+@click.option("--language", "-l", "languages", multiple=True, metavar="L", help="Only this one (repeatable).")
+@click.option("--player", "-p", "players", multiple=True, metavar="P", help="Only this one (repeatable).")
+@click.option(
+    "--format", "form", type=click.Choice(["table", "json", "csv"]), default="table", show_default=True
+)
+@places
+def cost(
+    suite_name: str | None, languages: tuple[str, ...], players: tuple[str, ...], form: str, where: Places
+) -> None:
+    """Say what the results took, of SUITE or of all: tokens and US dollars by player, role and model.
+
+    Read from the records alone: each call's cost stands there, by the prices of the day it was made. A price
+    that was unknown is said, never counted as nothing; so are tokens that had to be estimated.
+    """
+    rows = _rows(where.tree(), suite_name, languages, players)
+    if not rows:
+        raise UserError(
+            "no results" + (f" of suite {suite_name!r}" if suite_name else "") + " that were asked for",
+            where=str(where.results),
+            mend="`bench run SUITE` makes some; without --language and --player all are counted.",
+        )
+    click.echo({"table": _table, "json": _json, "csv": _csv}[form](rows), nl=False)
+
+
+def _rows(
+    tree: ResultsTree, suite: str | None, languages: Sequence[str], players: Sequence[str]
+) -> list[CostRow]:
+    def chosen() -> Iterator[tuple[str, str, str]]:
+        for board in tree.boards():
+            if (suite is None or board[0] == suite) and (not languages or board[1] in languages):
+                for info in tree.players(*board):
+                    if not players or info.player in players:
+                        yield (*board, info.player)
+
+    return [row for who in chosen() for row in cost_rows(tree.conversations(*who), tree.judgements(*who))]
+
+
+def shown_cost(took: Took) -> str:
+    """Dollars, ``~`` before what rests on estimated tokens, and what is unknown beside it."""
+    if not took.known:
+        return "unknown"
+    about = "~" if took.estimated else ""
+    return f"{about}${took.cost:.4f}" + (" + unknown" if took.unpriced or took.silent else "")
+
+
+def _cells(took: Took) -> list[str]:
+    about = "~" if took.estimated else ""
+    tokens = [f"{about}{short(count)}" for count in (took.prompt_tokens, took.completion_tokens)]
+    return [str(took.calls), *tokens, shown_cost(took)]
+
+
+def _table(rows: Sequence[CostRow]) -> str:
+    heads = ["calls", "tokens in", "tokens out", "cost"]
+    boards = len({(row.part.suite, row.part.language) for row in rows}) > 1
+    parts = ["suite", "language"] * boards + ["player", "role", "model"]
+    body = [[str(getattr(row.part, name)) for name in parts] + _cells(row.took) for row in rows]
+    lines = [aligned([*parts, *heads], body, left=range(len(parts)))]
+    for title, by in (("player", "by_player"), ("role", "by_role"), ("role and model", "by_model")):
+        sums = totals(rows, _TOTALS[by])
+        lines += ["\n", aligned([title, *heads], [[n, *_cells(t)] for n, t in sums.items()], left={0})]
+    whole = total(rows)
+    tokens = f"{short(whole.prompt_tokens)} tokens in, {short(whole.completion_tokens)} out"
+    lines += [f"\nIn all {whole.calls} calls, {tokens}: {shown_cost(whole)}\n", *_notes(whole)]
+    return "".join(lines)
+
+
+def _notes(whole: Took) -> Iterator[str]:
+    """What the numbers leave open."""
+    notes = (
+        (whole.unpriced, "answered calls of unknown price are in no sum of money"),
+        (whole.silent, "imported records tell of no calls: what they took is unknown"),
+        (whole.estimated, "calls came without token counts: theirs are estimated (~)"),
+        (whole.unanswered, "calls brought no answer; providers charge nothing known for them"),
+        (whole.batch, "calls went through a Batch API, at its price"),
+    )
+    for count, text in notes:
+        if count:
+            yield f"  {count} {text}\n"
+
+
+def _plain(took: Took) -> dict[str, Any]:
+    """Amounts as exact decimal strings; None where nothing is known of them."""
+    return asdict(took) | {"cost": _exact(took.cost) if took.known else None}
+
+
+def _exact(amount: Decimal) -> str:
+    return f"{amount.normalize():f}"
+
+
+def _json(rows: Sequence[CostRow]) -> str:
+    sums = {
+        name: {key: _plain(took) for key, took in totals(rows, by).items()} for name, by in _TOTALS.items()
+    }
+    lines = [asdict(row.part) | _plain(row.took) for row in rows]
+    return canonical({"rows": lines, **sums, "total": _plain(total(rows))})
+
+
+def _csv(rows: Sequence[CostRow]) -> str:
+    out = io.StringIO()
+    writer = csv.DictWriter(out, _NAMES, lineterminator="\n")
+    writer.writeheader()
+    for row in rows:
+        writer.writerow(asdict(row.part) | _plain(row.took))
+    return out.getvalue()

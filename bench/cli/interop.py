@@ -1,0 +1,100 @@
+"""export, import: results out to other programs, and in from other projects."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from bench.cli.options import Places, places
+
+MOST = 50
+"""Problems of an import that are printed one by one."""
+
+
+@click.command()
+@click.argument("suite_name", metavar="SUITE", required=False)
+@click.option(
+    "--format", "form", type=click.Choice(["csv", "parquet", "jsonl"]), default="csv", show_default=True
+)
+@click.option("--language", "-l", "languages", multiple=True, metavar="L", help="May be repeated; else all.")
+@click.option(
+    "--output", "-o", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Else stdout."
+)
+@click.option("--columns", is_flag=True, help="Only say what the columns mean.")
+@places
+def export(
+    suite_name: str | None,
+    form: str,
+    languages: tuple[str, ...],
+    output: Path | None,
+    columns: bool,
+    where: Places,
+) -> None:
+    """Write the scores of SUITE as one table: a row for every turn, judge and criterion.
+
+    All judgements are in it, also by judges and of scenes that the board leaves out.
+    """
+    from bench.files import write_atomically
+    from bench.interop.export import EXPORTED, exported, tidy_table
+
+    if columns:
+        for name, meaning in EXPORTED.items():
+            click.echo(f"{name:<12}{meaning}")
+        return
+    if suite_name is None:
+        raise click.UsageError("Missing argument 'SUITE'.")
+    if form == "parquet" and output is None:
+        raise click.UsageError("Parquet is binary: name a file by --output.")
+    table = tidy_table(where.tree(), suite_name, languages)
+    data = exported(table, form)
+    if output is None:
+        click.echo(data, nl=False)
+    else:
+        write_atomically(output, data)
+        click.echo(f"{len(table)} rows in {output}")
+
+
+@click.group("import")
+def import_() -> None:
+    """Take over results of other projects as records that are marked as imported."""
+
+
+@import_.command("ping-pong-bench")
+@click.argument("path", metavar="PATH", type=click.Path(exists=True, path_type=Path))
+@click.option("--language", "-l", required=True, metavar="L", help="The language of the conversations.")
+@click.option(
+    "--suite", "suite_name", metavar="NAME", help="Suite to import into; by default ping-pong-bench."
+)
+@places
+def ping_pong_bench(path: Path, language: str, suite_name: str | None, where: Places) -> None:
+    """Import the result files of the public ping_pong_bench repository, versions 1 and 2.
+
+    PATH is a folder of them or one file. Version 1, whose scale is another, goes into the suite NAME-v1. What
+    is not sound is left out and reported by file and place.
+    """
+    from bench.boards import all_suites
+    from bench.interop.pingpong_import import import_pingpong
+
+    catalog = where.catalog() if where.models.exists() else None
+    report = import_pingpong(
+        where.tree(),
+        path,
+        language=language,
+        suite=suite_name,
+        own_suites=frozenset(all_suites(where.prompts)),
+        catalog=catalog,
+    )
+    for problem in report.problems[:MOST]:
+        click.echo(problem.line(), err=True)
+    if len(report.problems) > MOST:
+        click.echo(f"... and {len(report.problems) - MOST} more", err=True)
+    click.echo(
+        f"{report.players} players, {report.conversations} conversations, {report.judgements} judgements from"
+        f" {report.files} files ({report.written} records new or changed); {len(report.problems)} problems"
+    )
+    for suite in report.suites:
+        click.echo(f"`bench board {suite} --language {language}` shows the board.")
+    if not report.conversations:
+        sys.exit(1)

@@ -1,0 +1,101 @@
+"""rank-map: our board beside another benchmark's published scores."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from bench.cli.options import Places, places
+from bench.errors import UserError
+
+if TYPE_CHECKING:
+    from bench.scores.rankmap import RankMap
+
+
+@click.command("rank-map")
+@click.argument("suite_name", metavar="SUITE")
+@click.option("--language", "-l", required=True, metavar="L", help="Of the board.")
+@click.option(
+    "--against", required=True, metavar="NAME", help="A list of results/external/, by its name without .csv."
+)
+@click.option("--output", metavar="DIR", help="Write the map as SVG, PNG, PDF and JSON there.")
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@places
+def rank_map(
+    suite_name: str, language: str, against: str, output: str | None, form: str, where: Places
+) -> None:
+    """Compare the ranks of SUITE's board with those of another benchmark.
+
+    Only models that results/external/aliases.toml joins are compared; all others are listed. Printed are
+    Spearman's and Kendall's correlation with p and a 95% interval, how many models they rest on, and what
+    makes them say little.
+    """
+    from bench.boards import all_suites, published_board
+    from bench.charts.files import FORMS
+    from bench.charts.rank_map import rank_map_file
+    from bench.external import FOLDER, load_aliases, load_published
+    from bench.files import write_atomically
+    from bench.records import canonical
+    from bench.scores.rankmap import board_rank_map
+
+    folder = where.results / FOLDER
+    published = load_published(folder, against)
+    board = published_board(where.tree(), suite_name, language, all_suites(where.prompts))
+    made = board_rank_map(board, published, load_aliases(folder))
+    if not made.drawable:
+        ours = [left.name for left in made.unmatched if left.side == "ours"]
+        raise UserError(
+            f"{made.n} models of the board are also in {against}; a rank map needs 3"
+            + (f" (not in it: {', '.join(ours)})" if ours else ""),
+            where=f"{suite_name} {language}",
+            mend=f"Where {against}.csv holds one of them, say so in {folder / 'aliases.toml'}.",
+        )
+    data = canonical(made.model_dump(mode="json"))
+    click.echo(data if form == "json" else _text(made), nl=False)
+    if output is not None:
+        stem = Path(output) / f"{suite_name}.{language}.{against}"
+        write_atomically(stem.with_name(f"{stem.name}.json"), data.encode())
+        for kind in FORMS:
+            write_atomically(stem.with_name(f"{stem.name}.{kind}"), rank_map_file(made, kind))
+        click.echo(f"written: {stem}.json, {', '.join(f'.{kind}' for kind in FORMS)}", err=form == "json")
+
+
+def _text(made: RankMap) -> str:
+    """The map for a terminal."""
+    from bench.charts.files import plain_text
+    from bench.charts.rank_map import caption
+    from bench.cli.tables import aligned
+
+    rows = [
+        [
+            f"{m.our_rank:g}",
+            _ranks(m.our_rank_low, m.our_rank_high),
+            plain_text(m.name),
+            f"{m.our_score:.2f}",
+            f"{m.their_rank:g}",
+            plain_text(m.their_name),
+            f"{m.their_score:.4g}",
+            f"{m.moved:+g}" if m.moved else "0",
+        ]
+        for m in made.models
+    ]
+    heads = ["#", "open", "ours", "score", "#", plain_text(made.benchmark), "score", "moved"]
+    lines = [f"{made.ours} against {made.benchmark} ({made.source}, {made.date})", ""]
+    lines += [aligned(heads, rows, left={2, 5})]
+    lines += [caption(made)]
+    lines += [f"Note: {warning}" for warning in made.warnings]
+    for side, title in (("ours", "Of ours, not compared"), ("theirs", "Of theirs, not compared")):
+        names = [plain_text(left.name) for left in made.unmatched if left.side == side]
+        if names:
+            lines += [f"{title} ({len(names)}): {', '.join(names)}"]
+    several = [left for left in made.unmatched if left.reason.startswith("several")]
+    lines += [f"{left.name}: {left.reason}" for left in several]
+    return "\n".join(lines) + "\n"
+
+
+def _ranks(low: int | None, high: int | None) -> str:
+    if low is None or high is None:
+        return "–"
+    return f"{low}" if low == high else f"{low}-{high}"

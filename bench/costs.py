@@ -1,0 +1,122 @@
+"""What the committed evidence took: tokens and money by player, role and model, exact.
+
+What a call cost is in its record, by the prices of the day it was made; nothing here looks at models.toml.
+A sum of money is in two parts: the dollars that are known, and how many calls there are beside them whose
+price is not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, fields
+from decimal import Decimal
+
+from bench.records import Call, Conversation, Judgement, Role
+
+
+@dataclass(frozen=True)
+class Part:
+    """Whose calls a row counts. ``model`` is the catalog's name of a player or judge, and the provider's id
+    of an interrogator, whose records do not keep the other."""
+
+    suite: str
+    language: str
+    player: str
+    role: Role
+    model: str
+    provider: str
+
+
+@dataclass(frozen=True)
+class Took:
+    """What some calls took."""
+
+    calls: int = 0
+    """Calls of the records, however they ended."""
+    unanswered: int = 0
+    """Of these, calls that no answer came to, so that nothing is known to be charged."""
+    prompt_tokens: int = 0
+    cached_tokens: int = 0
+    """Of the prompt tokens, those that the provider had cached."""
+    completion_tokens: int = 0
+    reasoning_tokens: int = 0
+    """Of the completion tokens, those of reasoning."""
+    cost: Decimal = Decimal(0)
+    """US dollars of the calls whose price is known."""
+    unpriced: int = 0
+    """Answered calls whose price is unknown: ``cost`` is without them."""
+    estimated: int = 0
+    """Answered calls whose tokens the provider did not count: estimated from the length of the text."""
+    batch: int = 0
+    """Calls that went through a Batch API."""
+    silent: int = 0
+    """Records that tell of no call at all (imported evidence): what they took is unknown."""
+
+    def __add__(self, other: Took) -> Took:
+        return Took(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(Took)))
+
+    @property
+    def known(self) -> bool:
+        """Whether anything at all is known of the cost."""
+        return not (self.unpriced or self.silent) or self.cost > 0
+
+
+@dataclass(frozen=True)
+class CostRow:
+    """One part of the evidence and what it took."""
+
+    part: Part
+    took: Took
+
+
+def took(call: Call) -> Took:
+    """What one call took."""
+    usage = call.usage
+    if usage is None:
+        return Took(calls=1, unanswered=1, batch=call.batch is True)
+    return Took(
+        calls=1,
+        prompt_tokens=usage.prompt_tokens,
+        cached_tokens=usage.cached_tokens or 0,
+        completion_tokens=usage.completion_tokens,
+        reasoning_tokens=usage.reasoning_tokens or 0,
+        cost=Decimal(call.cost or 0),
+        unpriced=call.cost is None,
+        estimated=usage.estimated,
+        batch=call.batch is True,
+    )
+
+
+def cost_rows(conversations: Iterable[Conversation], judgements: Iterable[Judgement]) -> list[CostRow]:
+    """The evidence by suite, language, player, role and model, in that order."""
+    sums: dict[Part, Took] = {}
+
+    def add(part: Part, more: Took) -> None:
+        sums[part] = sums.get(part, Took()) + more
+
+    for talk in conversations:
+        for call in talk.calls:
+            model = talk.player if call.role == "player" else call.model
+            add(Part(talk.suite, talk.language, talk.player, call.role, model, call.provider), took(call))
+        if not talk.calls:
+            add(Part(talk.suite, talk.language, talk.player, "player", talk.player, ""), Took(silent=1))
+    for verdict in judgements:
+        part = (verdict.suite, verdict.language, verdict.player, "judge", verdict.judge)
+        for call in verdict.calls:
+            add(Part(*part[:3], "judge", verdict.judge, call.provider), took(call))
+        if not verdict.calls:
+            add(Part(*part[:3], "judge", verdict.judge, ""), Took(silent=1))
+    order = {"player": 0, "interrogator": 1, "judge": 2}
+    parts = sorted(sums, key=lambda p: (p.suite, p.language, p.player, order[p.role], p.model, p.provider))
+    return [CostRow(part, sums[part]) for part in parts]
+
+
+def total(rows: Iterable[CostRow]) -> Took:
+    """All rows in one sum."""
+    return sum((row.took for row in rows), Took())
+
+
+def totals(rows: Sequence[CostRow], by: Callable[[Part], str]) -> dict[str, Took]:
+    """Sums by one name of the parts, such as their player; in the order in which the names come."""
+    names = dict.fromkeys(by(row.part) for row in rows)
+    return {name: total(row for row in rows if by(row.part) == name) for name in names}

@@ -1,0 +1,1 @@
+"""Results in and out: tables for other programs, and the result files of other projects."""

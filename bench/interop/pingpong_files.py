@@ -1,0 +1,242 @@
+"""The result files of the public ping_pong_bench repository, read without trusting them.
+
+One JSON file per (judge, player) in version 2, per player in version 1. Nothing here knows our records: what
+comes out is plain data whose outer shape is checked, and a list of what could not be read.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NoReturn
+
+from bench.errors import UserError
+
+MAX_BYTES = 64 * 1024 * 1024
+"""Largest file that is read; the public ones are below 1 MB."""
+
+MAX_FILES = 20_000
+MAX_DEPTH = 24
+"""Deepest nesting that is read; the format needs 6."""
+
+MAX_ID = 200
+"""Longest name of a model or player."""
+
+_NAME = re.compile(
+    r"judge_(?P<judge>.+?)_player_(?P<player>.+?)(?:_interrogator_(?P<interrogator>.+))?\.json", re.DOTALL
+)
+_OUTPUTS = re.compile(r'"outputs"\s*:\s*\[')
+_LFS = b"version https://git-lfs"
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What could not be imported: the file, the dotted place in it, and why."""
+
+    path: str
+    place: str
+    text: str
+
+    def line(self) -> str:
+        """One line for a terminal, without control characters."""
+        line = f"{self.path}: {self.place}: {self.text}" if self.place else f"{self.path}: {self.text}"
+        return "".join(c if c.isprintable() else "?" for c in line)
+
+
+@dataclass(frozen=True)
+class ModelFacts:
+    """What a file says of a model that took part."""
+
+    name: str
+    system_prompt: str = ""
+    params: dict[str, str | int | float | bool] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class ResultFile:
+    """One file: who judged whom, and its outputs as they came."""
+
+    path: str
+    version: int
+    judge: str
+    """Short name from the file's name where it has one, else the model's."""
+    player: str
+    judge_model: ModelFacts
+    player_model: ModelFacts
+    interrogator: ModelFacts
+    outputs: tuple[Any, ...]
+
+
+class Refused(Exception):
+    """A part of a file that cannot be used: where it is and why."""
+
+    def __init__(self, place: str, text: str) -> None:
+        self.place = place
+        self.text = text
+        super().__init__(f"{place}: {text}")
+
+
+def result_files(path: Path, problems: list[Problem]) -> Iterator[ResultFile]:
+    """The result files of a folder (not of folders in it) or the one file ``path``, by name.
+
+    Links and special files are not read. What is wrong goes to ``problems``.
+    """
+    for file in _candidates(path, problems):
+        try:
+            found = _result_file(file, problems)
+        except Refused as refusal:
+            problems.append(Problem(file.name, refusal.place, refusal.text))
+        else:
+            yield found
+
+
+def _candidates(path: Path, problems: list[Problem]) -> list[Path]:
+    if not path.is_dir():
+        return [path]
+    found: list[Path] = []
+    with os.scandir(path) as entries:
+        for entry in sorted(entries, key=lambda entry: entry.name):
+            if not entry.name.endswith(".json") or entry.name.startswith("."):
+                continue
+            if entry.is_symlink() or not entry.is_file(follow_symlinks=False):
+                problems.append(Problem(entry.name, "", "is a link or no regular file; not read"))
+            else:
+                found.append(Path(entry.path))
+    if len(found) > MAX_FILES:
+        raise UserError(f"holds {len(found)} files; at most {MAX_FILES} are read", where=str(path))
+    return found
+
+
+def _bytes(path: Path) -> bytes:
+    """The file's bytes, never through a link that took its place, never more than MAX_BYTES."""
+    try:
+        handle = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+        with os.fdopen(handle, "rb") as file:
+            data = file.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise Refused("", f"cannot be read: {error.strerror}") from None
+    if len(data) > MAX_BYTES:
+        raise Refused("", f"is larger than {MAX_BYTES // 1024 // 1024} MB")
+    return data
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")
+
+
+_DECODER = json.JSONDecoder(parse_constant=_no_constant)
+
+
+def _result_file(path: Path, problems: list[Problem]) -> ResultFile:
+    data = _bytes(path)
+    if data.startswith(_LFS):
+        raise Refused("", "is a Git LFS pointer, not the file: run `git lfs pull` there")
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise Refused("", f"is not UTF-8 at byte {error.start}") from None
+    try:
+        loaded = _DECODER.decode(text)
+    except RecursionError:
+        raise Refused("", "is nested too deeply") from None
+    except ValueError as error:
+        problems.append(Problem(path.name, "", f"is not whole: {error}"))
+        loaded = {"outputs": _salvaged(text)}
+    if _depth(loaded, MAX_DEPTH) > MAX_DEPTH:
+        raise Refused("", "is nested too deeply")
+    return _shaped(path.name, loaded)
+
+
+def _salvaged(text: str) -> list[Any]:
+    """The outputs of a file that breaks off, as far as they are whole."""
+    start = _OUTPUTS.search(text)
+    found: list[Any] = []
+    at = start.end() if start else len(text)
+    while match := re.compile(r"\s*,?\s*(?=\{)").match(text, at):
+        try:
+            output, at = _DECODER.raw_decode(text, match.end())
+        except (ValueError, RecursionError):
+            break
+        found.append(output)
+    return found
+
+
+def _depth(value: Any, most: int) -> int:
+    """How deeply containers nest, counted no further than one beyond ``most``."""
+    level, depth = [value], 0
+    while level and depth <= most:
+        level = [
+            inner
+            for item in level
+            if isinstance(item, (dict, list))
+            for inner in (item.values() if isinstance(item, dict) else item)
+            if isinstance(inner, (dict, list))
+        ]
+        depth += 1
+    return depth
+
+
+def _shaped(name: str, loaded: Any) -> ResultFile:
+    if not isinstance(loaded, dict):
+        raise Refused("", "holds no JSON object")
+    outputs = loaded.get("outputs")
+    if not isinstance(outputs, list) or not outputs:
+        raise Refused("outputs", "there are none")
+    named = _NAME.fullmatch(name)
+    player = _model(loaded, "player", "testee", default=named["player"] if named else None)
+    asker = _model(loaded, "interrogator", "tester", default="unknown")
+    judge_due = named["judge"] if named else asker.name
+    judge = _model(loaded, "judge", "judge", default=judge_due)
+    return ResultFile(
+        path=name,
+        version=_version(loaded, outputs),
+        judge=_id(named["judge"] if named else judge.name, "judge"),
+        player=_id(named["player"] if named else player.name, "player"),
+        judge_model=judge,
+        player_model=player,
+        interrogator=asker,
+        outputs=tuple(outputs),
+    )
+
+
+def _version(loaded: dict[str, Any], outputs: list[Any]) -> int:
+    """1 or 2: as the file says, else by what only one of them has."""
+    stated = loaded.get("version")
+    if stated is None:
+        first = outputs[0] if isinstance(outputs[0], dict) else {}
+        old = "testee" in loaded or "tester" in loaded or "has_refusal" in first
+        return 1 if old else 2
+    if isinstance(stated, bool) or str(stated) not in ("1", "2"):
+        raise Refused("version", f"is {json.dumps(stated)[:40]}; 1 and 2 can be imported")
+    return int(stated)
+
+
+def _model(loaded: dict[str, Any], key: str, old_key: str, *, default: str | None) -> ModelFacts:
+    key = key if key in loaded else old_key
+    facts = loaded.get(key)
+    if facts is None and default is not None:
+        return ModelFacts(default)
+    if not isinstance(facts, dict) or not isinstance(facts.get("model_name"), str):
+        raise Refused(key, "names no model")
+    prompt = facts.get("system_prompt")
+    params = facts.get("params")
+    return ModelFacts(
+        name=_id(facts["model_name"], f"{key}.model_name"),
+        system_prompt=prompt if isinstance(prompt, str) else "",
+        params={
+            name: value
+            for name, value in (params if isinstance(params, dict) else {}).items()
+            if isinstance(value, (str, int, bool)) or (isinstance(value, float) and math.isfinite(value))
+        },
+    )
+
+
+def _id(name: str, place: str) -> str:
+    if not name.strip() or len(name) > MAX_ID:
+        raise Refused(place, f"is empty or longer than {MAX_ID} characters")
+    return name.strip()

@@ -1,0 +1,90 @@
+"""Importing a folder of ping_pong_bench's result files into the results tree."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.catalog import Catalog
+from bench.errors import UserError
+from bench.interop.pingpong_files import Problem, result_files
+from bench.interop.pingpong_records import Importer
+from bench.results import NOT_SUITES, ResultsTree
+from bench.slugs import slug
+
+DEFAULT_SUITE = "ping-pong-bench"
+
+
+@dataclass(frozen=True)
+class ImportReport:
+    """What was imported, and what was not."""
+
+    suites: tuple[str, ...]
+    files: int
+    players: int
+    conversations: int
+    judgements: int
+    written: int
+    """Files of the results tree that are new or changed."""
+    problems: tuple[Problem, ...]
+
+
+def import_pingpong(
+    tree: ResultsTree,
+    path: Path,
+    *,
+    language: str,
+    suite: str | None = None,
+    own_suites: frozenset[str] = frozenset(),
+    catalog: Catalog | None = None,
+) -> ImportReport:
+    """Import the result files of a folder, or one file.
+
+    Version 2 goes into the suite ``suite``, version 1, whose scale is another, into ``<suite>-v1``. The files
+    are taken in the order of their names. What was imported before is replaced
+    where it differs; nothing is deleted. ``own_suites`` are refused as targets, and so is a suite that holds
+    evidence which was not imported. Raises UserError.
+    """
+    for name, what in ((suite or DEFAULT_SUITE, "suite"), (language, "language")):
+        if slug(name) != name:
+            raise UserError(f"{name!r} cannot name a {what}", mend="Use small letters, digits and '-'.")
+    name = suite or DEFAULT_SUITE
+    suites = {1: f"{name}-v1", 2: name}
+    for target in suites.values():
+        _check_target(tree, target, language, own_suites)
+    problems: list[Problem] = []
+    importer = Importer(suites, language, catalog, problems)
+    files = written = 0
+    for file in result_files(path, problems):
+        files += 1
+        for record in importer.records(file):
+            written += tree.write_imported(suites[file.version], language, record)
+    if written:
+        os.sync()
+    return ImportReport(
+        suites=tuple(sorted({key[0] for key in importer.conversations})),
+        files=files,
+        players=len(importer.players),
+        conversations=len(importer.conversations),
+        judgements=len(importer.judgements),
+        written=written,
+        problems=tuple(problems),
+    )
+
+
+def _check_target(tree: ResultsTree, suite: str, language: str, own_suites: frozenset[str]) -> None:
+    """Refuse to mix imported evidence with our own."""
+    if suite in own_suites or suite in NOT_SUITES:
+        raise UserError(
+            f"{suite!r} is not a suite for imports",
+            mend="Name another one by --suite: imported evidence stays apart.",
+        )
+    for info in tree.players(suite, language):
+        first = next(tree.conversations(suite, language, info.player), None)
+        if first is not None and first.origin is None:
+            raise UserError(
+                "holds evidence that was not imported",
+                where=str(tree.player_folder(suite, language, info.player)),
+                mend="Name another suite by --suite.",
+            )

@@ -1,0 +1,288 @@
+"""Result files of ping_pong_bench as our records: one conversation, and a judgement of each judge.
+
+Imported evidence says so in ``origin``: it has no reasons, no raw replies and no calls.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic import ValidationError
+
+from bench.catalog import Catalog, Model
+from bench.interop.pingpong_files import Problem, Refused, ResultFile
+from bench.records import (
+    Cell,
+    Conversation,
+    Judgement,
+    Message,
+    PlayerInfo,
+    Scene,
+    TurnVerdict,
+    messages_sha256,
+    sealed,
+    sha256_of,
+)
+
+PROTOCOLS = {1: "pingpong_v1", 2: "pingpong_v2"}
+SCALES = {1: (1, 10), 2: (1, 5)}
+"""Lowest and highest score by version."""
+
+CRITERIA = {
+    "in_character": "stay_in_character",
+    "entertaining": "entertainment",
+    "fluency": "language_fluency",
+}
+"""Our name of each criterion, which is version 2's, to that of version 1."""
+
+TITLE_LENGTH = 60
+
+
+CellKey = tuple[str, str, str, str]
+"""(suite, player, character, situation)"""
+
+
+@dataclass
+class Importer:
+    """Makes records of files, one file after the other, and remembers what there is already."""
+
+    suites: Mapping[int, str]
+    """Suite name by version."""
+    language: str
+    catalog: Catalog | None
+    problems: list[Problem]
+    players: dict[tuple[str, str], PlayerInfo] = field(default_factory=dict)
+    """(suite, player)"""
+    conversations: dict[CellKey, tuple[str, str]] = field(default_factory=dict)
+    """SHA-256 of the messages, and the file that they are from."""
+    judgements: set[tuple[CellKey, str]] = field(default_factory=set)
+    """(cell, judge)"""
+    scenes: dict[tuple[str, str], tuple[str, str, Scene]] = field(default_factory=dict)
+    """Scenes that have been read already, by character and situation."""
+
+    def records(self, file: ResultFile) -> Iterator[PlayerInfo | Conversation | Judgement]:
+        """All that is sound in a file and not there yet; the rest becomes problems."""
+        try:
+            info = player_info(file, self.catalog)
+        except ValidationError as error:
+            self._problem(file, Refused("player", error.errors(include_url=False)[0]["msg"]))
+            return
+        known = self.players.get((self.suites[file.version], file.player))
+        if known not in (None, info):
+            self._problem(file, Refused("player", f"other settings of {file.player!r} than in a file before"))
+            return
+        for n, output in enumerate(file.outputs):
+            made: list[Conversation | Judgement] = []
+            try:
+                self._add_output(file, output, f"outputs.{n}", made)
+            except Refused as refusal:
+                self._problem(file, refusal)
+            except ValidationError as error:
+                item = error.errors(include_url=False)[0]
+                place = ".".join(["outputs", str(n), *(str(part) for part in item["loc"])])
+                self._problem(file, Refused(place, item["msg"]))
+            if made and known is None:
+                known = self.players[(self.suites[file.version], file.player)] = info
+                yield info
+            yield from made
+
+    def _problem(self, file: ResultFile, refusal: Refused) -> None:
+        self.problems.append(Problem(file.path, refusal.place, refusal.text))
+
+    def _add_output(
+        self, file: ResultFile, output: Any, place: str, made: list[Conversation | Judgement]
+    ) -> None:
+        """Add the conversation and the judgement of an output to ``made``, as far as they are sound."""
+        if not isinstance(output, dict):
+            raise Refused(place, "is no object")
+        character, situation, scene = self._scene(output, place)
+        cell = Cell(
+            suite=self.suites[file.version],
+            version=str(file.version),
+            protocol=PROTOCOLS[file.version],
+            language=self.language,
+            player=file.player,
+            character=character,
+            situation=situation,
+        )
+        key = (cell.suite, cell.player, character, situation)
+        messages = _messages(output.get("messages"), f"{place}.messages")
+        sha256 = messages_sha256(messages)
+        known, source = self.conversations.get(key, (sha256, file.path))
+        if known != sha256:
+            raise Refused(f"{place}.messages", f"other messages of this cell than in {source}")
+        if key not in self.conversations:
+            made.append(_conversation(file, cell, scene, messages))
+            self.conversations[key] = (sha256, file.path)
+        if (key, file.judge) in self.judgements:
+            raise Refused(place, f"a second judgement of this cell by {file.judge}")
+        turns = _verdicts(file.version, output, sum(m.role == "user" for m in messages), place)
+        made.append(_judgement(file, cell, sha256, turns))
+        self.judgements.add((key, file.judge))
+
+    def _scene(self, output: dict[str, Any], place: str) -> tuple[str, str, Scene]:
+        """(character id, situation id, texts) of an output."""
+        character, situation = output.get("character"), output.get("situation")
+        name = _text(character, "char_name", f"{place}.character")
+        text = _text(situation, "text", f"{place}.situation")
+        card = _text(character, "system_prompt", f"{place}.character", needed=False)
+        known = self.scenes.get((name, text))
+        if known is not None and known[2].card == card:
+            return known
+        title = " ".join(text.split())
+        scene = Scene(
+            character_name=name,
+            summary=_text(character, "summary", f"{place}.character", needed=False),
+            card=card,
+            situation_title=title if len(title) <= TITLE_LENGTH else f"{title[: TITLE_LENGTH - 1]}…",
+            situation=text,
+        )
+        digits = hashlib.sha256(text.encode()).hexdigest()[:12]
+        found = (name, f"situation-{digits}", scene)
+        return self.scenes.setdefault((name, text), found) if known is None else found
+
+
+def _conversation(file: ResultFile, cell: Cell, scene: Scene, messages: tuple[Message, ...]) -> Conversation:
+    return sealed(
+        Conversation(
+            **dict(cell),
+            origin=f"{_origin(file)}; interrogator {file.interrogator.name}",
+            scene=scene,
+            fingerprint=sha256_of(["imported", scene.plain(), file.interrogator.name, file.player]),
+            status="complete",
+            messages=messages,
+            calls=(),
+        )
+    )
+
+
+def _judgement(file: ResultFile, cell: Cell, sha256: str, turns: tuple[TurnVerdict, ...]) -> Judgement:
+    return sealed(
+        Judgement(
+            **dict(cell),
+            judge=file.judge,
+            origin=f"{_origin(file)}; judge {file.judge_model.name}",
+            fingerprint=sha256_of(["imported", file.judge_model.name, sha256]),
+            conversation_sha256=sha256,
+            status="ok",
+            turns=turns,
+            raw=(),
+            calls=(),
+        )
+    )
+
+
+def player_info(file: ResultFile, catalog: Catalog | None) -> PlayerInfo:
+    """player.json of an imported player: family, weights and licence from models.toml where it has the model.
+
+    Where it has not, the family and licence are "unknown", and the weights stand as closed: nothing says
+    that they are open.
+    """
+    facts = file.player_model
+    entry = _entry(catalog, facts.name)
+    return PlayerInfo(
+        player=file.player,
+        provider=entry.provider if entry else "imported",
+        model=facts.name,
+        name=entry.name if entry else file.player,
+        family=entry.family if entry else "unknown",
+        weights=entry.weights if entry else "closed",
+        licence=entry.licence if entry else "unknown",
+        parameters_billion=entry.parameters_billion if entry else None,
+        sampling=dict(facts.params),
+        system_extra=facts.system_prompt,
+    )
+
+
+def _entry(catalog: Catalog | None, model: str) -> Model | None:
+    """The catalog's only entry of a provider's model id, if there is exactly one family of them."""
+    found = [entry for entry in catalog.models.values() if entry.model == model] if catalog else []
+    return found[0] if len(found) == 1 else None
+
+
+def _origin(file: ResultFile) -> str:
+    return f"ping_pong_bench version {file.version}, {file.path}"
+
+
+def _text(source: Any, key: str, place: str, *, needed: bool = True) -> str:
+    """A text field of an object; empty where it is absent and not ``needed``."""
+    value = source.get(key) if isinstance(source, dict) else None
+    if isinstance(value, str) and (value.strip() or not needed):
+        return value
+    if value is None and not needed:
+        return ""
+    raise Refused(f"{place}.{key}", "is no text")
+
+
+def _messages(source: Any, place: str) -> tuple[Message, ...]:
+    """Messages that take turns, the player's last; before the first question there may be a greeting."""
+    if not isinstance(source, list) or not source:
+        raise Refused(place, "there are none")
+    messages: list[Message] = []
+    for n, item in enumerate(source):
+        if not isinstance(item, dict):
+            raise Refused(f"{place}.{n}", "is no object")
+        role, content = item.get("role"), item.get("content")
+        if role not in ("user", "assistant") or not isinstance(content, str):
+            raise Refused(f"{place}.{n}", "is not a text of user or assistant")
+        if messages and messages[-1].role == role:
+            raise Refused(f"{place}.{n}", f"two messages of {role} in a row")
+        messages.append(Message(role=role, content=content))
+    if messages[-1].role != "assistant" or len(messages) < 2:
+        raise Refused(f"{place}.{len(messages) - 1}", "the player has not answered")
+    return tuple(messages)
+
+
+def _verdicts(version: int, output: dict[str, Any], turns: int, place: str) -> tuple[TurnVerdict, ...]:
+    """The scores of each turn and whether it was a refusal."""
+    scores = output.get("scores")
+    if not isinstance(scores, dict):
+        raise Refused(f"{place}.scores", "there are none")
+    columns = {}
+    refusals = _refusals(scores, output, turns, f"{place}.scores.is_refusal")
+    for ours, old in CRITERIA.items():
+        key = old if version == 1 and ours not in scores else ours
+        values = scores.get(key, [])
+        if (
+            isinstance(values, list)
+            and "is_refusal" not in scores
+            and refusals[-1] == len(values) + 1 == turns
+        ):
+            # Version 1 ends at a refusal; what it gave that turn stands beside the scores.
+            values = [*values, output.get(f"{key}_score", SCALES[version][0])]
+        columns[ours] = _scores(values, turns, SCALES[version], f"{place}.scores.{key}")
+    return tuple(
+        TurnVerdict(
+            turn=n + 1, is_refusal=bool(refusals[n]), scores={name: columns[name][n] for name in columns}
+        )
+        for n in range(turns)
+    )
+
+
+def _refusals(scores: dict[str, Any], output: dict[str, Any], turns: int, place: str) -> list[int]:
+    """0 or 1 for each turn. Version 1 says only whether the last turn was one."""
+    values = scores.get("is_refusal")
+    if values is None:
+        return [0] * (turns - 1) + [int(output.get("has_refusal") is True)]
+    if not isinstance(values, list) or len(values) != turns:
+        raise Refused(place, f"is not a list of {turns} values, one a turn")
+    for n, value in enumerate(values):
+        if not isinstance(value, (int, bool)) or value not in (0, 1):
+            raise Refused(f"{place}.{n}", "is neither 0 nor 1")
+    return [int(value) for value in values]
+
+
+def _scores(values: Any, turns: int, scale: tuple[int, int], place: str) -> list[int]:
+    if not isinstance(values, list) or len(values) != turns:
+        raise Refused(place, f"is not a list of {turns} scores, one a turn")
+    low, high = scale
+    for n, value in enumerate(values):
+        whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
+        if isinstance(value, bool) or not whole:
+            raise Refused(f"{place}.{n}", "is no whole number")
+        if not low <= value <= high:
+            raise Refused(f"{place}.{n}", f"{value} is not from {low} to {high}")
+    return [int(value) for value in values]

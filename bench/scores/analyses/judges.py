@@ -1,0 +1,130 @@
+"""How lenient judges are, and how far they agree."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import krippendorff
+import numpy as np
+import pandas as pd
+
+from bench.scores.analyses.scenes import judge_finals, turn_scores
+from bench.scores.analyses.sure import mean_estimate, over_players
+from bench.scores.correlation import rho, tau
+from bench.scores.frame import SCENE, Frames
+from bench.scores.paper import published
+
+ONE_JUDGE = "one judge: there is nobody to compare it with"
+
+
+def by_judge(frames: Frames) -> pd.DataFrame:
+    """Finals with one column per judge, one row per conversation that all of them judged."""
+    finals = judge_finals(frames)
+    table = finals.unstack("judge") if len(finals) else pd.DataFrame()
+    return table.reindex(columns=list(frames.judges)).dropna()
+
+
+def leniency(frames: Frames) -> pd.DataFrame:
+    """One row per judge: ``offset``, how far its scores lie above the mean of all judges, with its interval.
+
+    Over the conversations that all judges judged, averaged over players before the interval is made.
+    ``mean`` and ``deviation`` are those of all its turn scores: a judge that spreads less decides less.
+    """
+    table = by_judge(frames)
+    turns = turn_scores(frames)
+    rows = []
+    for judge in frames.judges:
+        made = mean_estimate(over_players(table[judge] - table.mean(axis=1)))
+        scores = turns.loc[turns["judge"] == judge, "score"]
+        row = {"judge": judge, "conversations": len(table), **made.cells("offset")}
+        if len(frames.judges) < 2:
+            row |= {"offset": None, "low": None, "high": None, "reason": ONE_JUDGE}
+        row["mean"] = published(float(scores.mean())) if len(scores) else None
+        row["deviation"] = published(float(scores.std())) if len(scores) > 1 else None
+        rows.append(row)
+    return pd.DataFrame(rows, columns=LENIENCY)
+
+
+LENIENCY = ["judge", "conversations", "offset", "low", "high", "mean", "deviation", "reason"]
+
+
+def agreement(frames: Frames) -> pd.DataFrame:
+    """Krippendorff's alpha (ordinal) of all judges and of each pair: one row per pair and criterion.
+
+    Units are turns; a turn with one verdict only cannot agree or disagree and is left out by the measure.
+    ``judges`` names the pair, or is empty for all judges together. 1: the same scores; 0: as by chance.
+    """
+    turns = turn_scores(frames)
+    groups: list[tuple[str, ...]] = list(combinations(frames.judges, 2))
+    if len(frames.judges) != 2:
+        groups.insert(0, frames.judges)
+    rows = []
+    for group in groups:
+        for criterion in frames.criteria:
+            mine = turns[(turns["criterion"] == criterion) & turns["judge"].isin(group)]
+            table = mine.pivot(index="judge", columns=[*SCENE, "turn"], values="score")
+            value, reason = ordinal_alpha(table) if len(group) > 1 else (None, ONE_JUDGE)
+            rows.append(
+                {
+                    "judges": "" if group == frames.judges and len(group) != 2 else " / ".join(group),
+                    "criterion": criterion,
+                    "turns": int((table.notna().sum() > 1).sum()),
+                    "alpha": value,
+                    "reason": reason,
+                }
+            )
+    return pd.DataFrame(rows, columns=["judges", "criterion", "turns", "alpha", "reason"])
+
+
+def ordinal_alpha(table: pd.DataFrame) -> tuple[float | None, str | None]:
+    """Alpha of a table of judges (rows) and units (columns), or why there is none."""
+    values = table.to_numpy(dtype=np.float64)
+    both = values[:, (~np.isnan(values)).sum(axis=0) > 1]
+    if both.shape[1] == 0:
+        return None, "no turn has verdicts of two judges"
+    if len(np.unique(both[~np.isnan(both)])) < 2:
+        return None, "all scores are the same: agreement cannot be told from habit"
+    return published(float(krippendorff.alpha(both, level_of_measurement="ordinal"))), None
+
+
+def pairwise(frames: Frames) -> pd.DataFrame:
+    """One row per pair of judges: Spearman over conversations and over players' means, Kendall over players'.
+
+    Over the conversations that both judged. No p: conversations of one scene are not independent.
+    """
+    finals = judge_finals(frames)
+    rows = []
+    for first, second in combinations(frames.judges, 2):
+        table = finals.unstack("judge").reindex(columns=[first, second]).dropna()
+        means = table.groupby(level="player").mean()
+        values = {
+            "spearman": rho(table[first].tolist(), table[second].tolist()),
+            "spearman_players": rho(means[first].tolist(), means[second].tolist()),
+            "kendall_players": tau(means[first].tolist(), means[second].tolist()),
+        }
+        lacking = [name for name, value in values.items() if value is None]
+        reason = f"too few, or all alike, for {', '.join(lacking)}" if lacking else None
+        rounded = {name: None if value is None else published(value) for name, value in values.items()}
+        rows.append(
+            {
+                "judge": first,
+                "other": second,
+                "conversations": len(table),
+                "players": len(means),
+                **rounded,
+                "reason": reason,
+            }
+        )
+    return pd.DataFrame(rows, columns=PAIRWISE)
+
+
+PAIRWISE = [
+    "judge",
+    "other",
+    "conversations",
+    "players",
+    "spearman",
+    "spearman_players",
+    "kendall_players",
+    "reason",
+]

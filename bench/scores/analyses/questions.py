@@ -1,0 +1,90 @@
+"""How different the interrogator's questions are from run to run of the same scene.
+
+The method's defence against contamination is that no two runs ask the same. That is measured here: two
+players that meet the same scene are two runs of the interrogator.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import pandas as pd
+
+from bench.scores.analyses.sure import Estimate, mean_estimate
+from bench.scores.analyses.texts import words
+from bench.scores.paper import published
+
+SCENE_ONLY = ["character", "situation"]
+
+
+def question_variety(turns: pd.DataFrame) -> pd.DataFrame:
+    """One row per turn: how alike questions of two runs of one scene are.
+
+    ``overlap``: words that both questions use, as a share of the words that either uses (Jaccard), mean over
+    pairs of runs, then over scenes, with its interval. ``same``: the share of pairs whose questions are word
+    for word the same. ``baseline``: the overlap of questions in the same turn of scenes that share neither
+    character nor situation: what two questions have in common by language and interrogator alone. The nearer
+    ``overlap`` comes to it, the less a player could have known the question beforehand; ``same`` should be 0.
+    """
+    rows = []
+    for turn in sorted(set(turns["turn"])):
+        part = turns[turns["turn"] == turn]
+        texts: dict[tuple[str, str], list[Text]] = {}
+        for character, situation, question in zip(
+            part["character"], part["situation"], part["question"], strict=True
+        ):
+            texts.setdefault((character, situation), []).append(tuple(words(question)))
+        scenes = {key: [frozenset(text) for text in asked] for key, asked in texts.items()}
+        pairs = sum(len(asked) * (len(asked) - 1) // 2 for asked in texts.values())
+        made = Estimate(None, None, None, 0, "no scene was played twice")
+        if pairs:
+            overlaps = {key: _overlap(asked) for key, asked in scenes.items() if len(asked) > 1}
+            made = mean_estimate(pd.Series(overlaps).rename_axis(SCENE_ONLY))
+        baseline = _baseline(scenes)
+        cells = made.cells("overlap")
+        if baseline is None and cells["reason"] is None:
+            cells["reason"] = "baseline: no two scenes with this turn differ in character and situation"
+        rows.append(
+            {
+                "turn": int(turn),
+                "scenes": made.n,
+                "pairs": pairs,
+                **cells,
+                "same": _same(texts) if pairs else None,
+                "baseline": baseline,
+            }
+        )
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+COLUMNS = ["turn", "scenes", "pairs", "overlap", "low", "high", "same", "baseline", "reason"]
+
+Text = tuple[str, ...]
+Words = frozenset[str]
+
+
+def jaccard(a: Words, b: Words) -> float:
+    """Shared words as a share of all words of both; two empty texts are the same."""
+    return len(a & b) / len(a | b) if a or b else 1.0
+
+
+def _overlap(asked: list[Words]) -> float:
+    found = [jaccard(a, b) for a, b in combinations(asked, 2)]
+    return sum(found) / len(found)
+
+
+def _same(texts: dict[tuple[str, str], list[Text]]) -> float:
+    """Mean over scenes of the share of pairs that are equal."""
+    shares = []
+    for asked in texts.values():
+        pairs = list(combinations(asked, 2))
+        if pairs:
+            shares.append(sum(a == b for a, b in pairs) / len(pairs))
+    return published(sum(shares) / len(shares))
+
+
+def _baseline(scenes: dict[tuple[str, str], list[Words]]) -> float | None:
+    """Overlap of the first runs of scenes that share neither character nor situation; None without such."""
+    pairs = [(a, b) for a, b in combinations(scenes, 2) if a[0] != b[0] and a[1] != b[1]]
+    found = [jaccard(scenes[a][0], scenes[b][0]) for a, b in pairs]
+    return published(sum(found) / len(found)) if found else None

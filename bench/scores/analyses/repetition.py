@@ -1,0 +1,88 @@
+"""How much a player repeats itself, by runs of four words.
+
+Runs are counted within one answer only, never across the border of two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+
+from bench.scores.analyses.texts import grams, words
+from bench.scores.frame import SCENE
+from bench.scores.paper import published
+
+SIZE = 4
+"""Words in a run: shorter ones repeat by grammar alone."""
+
+Gram = tuple[str, ...]
+
+
+def repetition(turns: pd.DataFrame) -> pd.DataFrame:
+    """One row per player.
+
+    ``within``: the share of four-word runs of a conversation that occurred in it before (1 - distinct-4),
+    mean over its conversations. ``verbatim``: the share of answers that are, word for word, an earlier answer
+    of the conversation.
+    ``across``: of two of its conversations with different characters and situations, the share of distinct
+    runs of the smaller that the larger has too, mean over all such pairs. Longer texts repeat more: ``words``
+    is the mean number a conversation has; compare like with like.
+    """
+    rows = []
+    for player, mine in turns.groupby("player"):
+        talks = {(str(key[1]), str(key[2])): list(group["answer"]) for key, group in mine.groupby(SCENE)}
+        tokens = {key: [words(answer) for answer in answers] for key, answers in talks.items()}
+        runs = {
+            key: [run for answer in answers for run in grams(answer, SIZE)] for key, answers in tokens.items()
+        }
+        within = [1 - len(set(found)) / len(found) for found in runs.values() if found]
+        across, pairs = _across({key: set(found) for key, found in runs.items() if found})
+        lacking = [name for name, got in (("within", within), ("across", pairs)) if not got]
+        rows.append(
+            {
+                "player": str(player),
+                "conversations": len(talks),
+                "words": _mean(sum(map(len, answers)) for answers in tokens.values()),
+                "within": _mean(within),
+                "verbatim": _mean(_verbatim(answers) for answers in tokens.values()),
+                "across": across,
+                "pairs": pairs,
+                "reason": f"no runs of {SIZE} words to compare for {', '.join(lacking)}" if lacking else None,
+            }
+        )
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+COLUMNS = ["player", "conversations", "words", "within", "verbatim", "across", "pairs", "reason"]
+
+
+def _mean(values: Iterable[float]) -> float | None:
+    known = list(values)
+    return published(sum(known) / len(known)) if known else None
+
+
+def _verbatim(answers: list[list[str]]) -> float:
+    """Share of answers that were given before in the conversation."""
+    return 1 - len({tuple(answer) for answer in answers}) / len(answers)
+
+
+def _across(runs: dict[tuple[str, str], set[Gram]]) -> tuple[float | None, int]:
+    """Mean overlap of pairs of conversations that share neither character nor situation, and their number."""
+    keys = sorted(runs)
+    number: dict[Gram, int] = {}
+    columns = [number.setdefault(run, len(number)) for key in keys for run in sorted(runs[key])]
+    starts = np.cumsum([0, *(len(runs[key]) for key in keys)])
+    shape = (len(keys), len(number))
+    has = sparse.csr_array((np.ones(len(columns), dtype=np.int64), columns, starts), shape=shape)
+    shared = (has @ has.T).toarray()
+    pairs = [
+        (a, b)
+        for a, b in combinations(range(len(keys)), 2)
+        if keys[a][0] != keys[b][0] and keys[a][1] != keys[b][1]
+    ]
+    overlaps = [float(shared[a, b] / min(shared[a, a], shared[b, b])) for a, b in pairs]
+    return _mean(overlaps), len(pairs)

@@ -1,0 +1,229 @@
+"""All analyses of a board in one report, each with a sentence on how to read it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import pandas as pd
+from pydantic import JsonValue
+
+from bench.errors import UserError
+from bench.records import SCHEMA_VERSION, Record
+from bench.scores.analyses.difficulty import difficulty
+from bench.scores.analyses.judges import agreement, leniency, pairwise
+from bench.scores.analyses.preference import JudgeModel, preference
+from bench.scores.analyses.questions import question_variety
+from bench.scores.analyses.repeats import repeats_between, repeats_within
+from bench.scores.analyses.repetition import repetition
+from bench.scores.analyses.sure import missing_to_none
+from bench.scores.analyses.swaps import board_scores, judge_boards, swapped
+from bench.scores.analyses.turns import by_turn
+from bench.scores.analyses.verbosity import verbosity
+from bench.scores.frame import Frames
+from bench.scores.ledger import Scene, judgement_counts, ledger
+from bench.scores.paper import published
+
+
+class Analysis(Record):
+    """One table of the report."""
+
+    name: str
+    title: str
+    about: str
+    """How to read it."""
+    columns: tuple[str, ...]
+    rows: tuple[dict[str, JsonValue], ...]
+    """A figure that does not exist is null; the row's ``reason`` says why."""
+    reason: str | None
+    """Why there is no row; null where there is one."""
+
+
+class Report(Record):
+    """All analyses of one board."""
+
+    schema_version: int = SCHEMA_VERSION
+    suite: str
+    version: str
+    language: str
+    judges: tuple[str, ...]
+    analyses: tuple[Analysis, ...]
+
+
+@dataclass(frozen=True)
+class Material:
+    """What the analyses are made of."""
+
+    frames: Frames
+    turns: pd.DataFrame
+    """From :func:`bench.scores.analyses.texts.turns_of`."""
+    judges: Mapping[str, JudgeModel] = field(default_factory=dict)
+    scenes: list[Scene] | None = None
+    """Those that the suite asks for; without them, those that any player was given."""
+    others: Mapping[str, Frames] = field(default_factory=dict)
+    """Boards of the same players with another interrogator or other judges, by name."""
+    again: Frames | None = None
+    """A second run of the same board."""
+
+
+def report(material: Material, only: Sequence[str] = ()) -> Report:
+    """Every analysis of a board, or those called ``only``. Raises UserError where there is no such."""
+    names = [table[0] for table in _TABLES]
+    for name in only:
+        if name not in names:
+            raise UserError(f"no analysis is called {name!r}", mend=f"There are: {', '.join(names)}.")
+    frames = material.frames
+    return Report(
+        suite=frames.suite,
+        version=frames.version,
+        language=frames.language,
+        judges=frames.judges,
+        analyses=tuple(
+            _analysis(name, title, about, empty, make(material))
+            for name, title, about, empty, make in _TABLES
+            if not only or name in only
+        ),
+    )
+
+
+def _analysis(name: str, title: str, about: str, empty: str, table: pd.DataFrame) -> Analysis:
+    rows = tuple(
+        {str(key): _plain(value) for key, value in row.items()}
+        for row in missing_to_none(table).to_dict("records")
+    )
+    reason = None if rows else empty
+    return Analysis(
+        name=name, title=title, about=about, columns=tuple(map(str, table.columns)), rows=rows, reason=reason
+    )
+
+
+def _plain(value: object) -> JsonValue:
+    """A cell as plain JSON data; numbers of numpy become Python's."""
+    if value is None or isinstance(value, (str, bool)):
+        return value
+    if isinstance(value, int):
+        return value
+    number = float(str(value))
+    return int(number) if number.is_integer() and "int" in type(value).__name__ else published(number)
+
+
+def _ledger(material: Material) -> pd.DataFrame:
+    counts = judgement_counts(ledger(material.frames, material.scenes))
+    counts["expected"] = counts.sum(axis=1)
+    return counts.rename_axis(columns=None).reset_index().astype({"player": "object"})
+
+
+def _other_boards(material: Material) -> pd.DataFrame:
+    if not material.others:
+        return pd.DataFrame(columns=["board", "other", "players", "kendall", "reason"])
+    every = {material.frames.suite: material.frames, **material.others}
+    return swapped({name: board_scores(frames) for name, frames in every.items()})
+
+
+def _again(material: Material) -> pd.DataFrame:
+    if material.again is None:
+        return pd.DataFrame(columns=["player", "difference", "reason"])
+    return repeats_between(material.frames, material.again)
+
+
+_NOTHING = "nothing is scored"
+_TABLES: tuple[tuple[str, str, str, str, Callable[[Material], pd.DataFrame]], ...] = (
+    (
+        "by_turn",
+        "Score by turn",
+        "Does the character hold? `change` is against the first turn of the same conversations.",
+        _NOTHING,
+        lambda m: by_turn(m.frames),
+    ),
+    (
+        "difficulty",
+        "Difficulty of characters and situations",
+        "`effect`: above (easier) or below what the same players score on average.",
+        _NOTHING,
+        lambda m: difficulty(m.frames),
+    ),
+    (
+        "verbosity",
+        "Score against length",
+        "`between` and `player` are Spearman correlations; `within` is points per doubling of the length.",
+        _NOTHING,
+        lambda m: verbosity(m.frames),
+    ),
+    (
+        "leniency",
+        "Leniency of judges",
+        "`offset`: how far a judge lies above the mean of all judges on the same conversations.",
+        "there is no judge",
+        lambda m: leniency(m.frames),
+    ),
+    (
+        "agreement",
+        "Agreement of judges",
+        "Krippendorff's alpha, ordinal, over turns: 1 the same scores, 0 as by chance.",
+        "there is no judge",
+        lambda m: agreement(m.frames),
+    ),
+    (
+        "judge_pairs",
+        "Pairs of judges",
+        "Spearman over conversations and over players' means, Kendall over players' means.",
+        "one judge: there is nobody to compare it with",
+        lambda m: pairwise(m.frames),
+    ),
+    (
+        "preference",
+        "Self-preference and family preference of judges",
+        "How much more than the other judges a judge gives its own kind, beyond what it gives the rest.",
+        "there is no judge",
+        lambda m: preference(m.frames, m.judges),
+    ),
+    (
+        "repetition",
+        "Repetition",
+        "Shares of repeated four-word runs: inside a conversation, and between conversations of a player.",
+        "no conversation is complete",
+        lambda m: repetition(m.turns),
+    ),
+    (
+        "questions",
+        "Variety of questions",
+        "Word overlap of questions of two runs of one scene; `baseline` is that of unrelated scenes.",
+        "no conversation is complete",
+        lambda m: question_variety(m.turns),
+    ),
+    (
+        "repeats",
+        "The same player twice on this board",
+        "Players of the same model and settings: any difference is chance.",
+        "no two players are the same model in the same settings",
+        lambda m: repeats_within(m.frames),
+    ),
+    (
+        "second_run",
+        "The same board twice",
+        "Each player's second run against its first.",
+        "no second results tree was given, or it holds no player in the same settings",
+        _again,
+    ),
+    (
+        "judge_swap",
+        "Judges swapped",
+        "Kendall's tau of the boards that each judge alone would make; the last row is the mean.",
+        _NOTHING,
+        lambda m: swapped(judge_boards(m.frames)),
+    ),
+    (
+        "board_swap",
+        "Interrogator or judges swapped",
+        "Kendall's tau of the boards of several suites over the same players; the last row is the mean.",
+        "no other suite was given to compare with",
+        _other_boards,
+    ),
+    (
+        "ledger",
+        "Ledger",
+        "What became of every judgement that the board ought to have.",
+        "there is no judge",
+        _ledger,
+    ),
+)

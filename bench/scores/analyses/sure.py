@@ -1,0 +1,88 @@
+"""Means and slopes with intervals when scenes share characters and situations.
+
+Every interval here is two-way clustered (Cameron, Gelbach and Miller; see
+:func:`bench.scores.robust.standard_error`) with Student's t: scenes of one character, or of one situation,
+are not independent of each other.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from bench.scores.bootstrap import CONFIDENCE, Array
+from bench.scores.paper import published
+from bench.scores.robust import standard_error
+
+FEW = "fewer than two scenes: no interval"
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A number with its 95% interval; None where it does not exist, and why."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+    n: int
+    reason: str | None = None
+
+    def cells(self, name: str = "value") -> dict[str, float | str | None]:
+        """The columns of a table: ``name``, ``low``, ``high``, ``reason``."""
+        return {name: self.value, "low": self.low, "high": self.high, "reason": self.reason}
+
+
+def mean_estimate(values: pd.Series) -> Estimate:
+    """The mean of a series indexed by two levels, both of which are clusters; missing values stay out."""
+    return grid_estimate(two_way(values))
+
+
+def grid_estimate(values: Array) -> Estimate:
+    """The mean of an array whose rows and columns are clusters; NaN where a cell is missing."""
+    known = values[~np.isnan(values)]
+    n = len(known)
+    if n == 0:
+        return Estimate(None, None, None, 0, "nothing was scored")
+    mean = math.fsum(known) / n
+    if n < 2:
+        return Estimate(published(mean), None, None, n, FEW)
+    error, df = standard_error(values)
+    return interval_of(mean, error, df, n)
+
+
+def interval_of(value: float, error: float, df: float, n: int) -> Estimate:
+    """The estimate from a value, its standard error and degrees of freedom."""
+    reach = float(stats.t.ppf((1 + CONFIDENCE) / 2, df)) * error
+    return Estimate(published(value), published(value - reach), published(value + reach), n)
+
+
+def two_way(values: pd.Series) -> Array:
+    """A series indexed by two levels as an array; NaN where there is none."""
+    first, rows = pd.factorize(values.index.get_level_values(0), sort=True)
+    second, columns = pd.factorize(values.index.get_level_values(1), sort=True)
+    table = np.full((len(rows), len(columns)), np.nan)
+    table[first, second] = values.to_numpy(dtype=np.float64)
+    return table
+
+
+def over_players(scenes: pd.Series) -> pd.Series:
+    """The mean over players of a series indexed by (player, character, situation)."""
+    return scenes.groupby(level=["character", "situation"]).mean()
+
+
+def mean_of_known(values: Array) -> Array:
+    """The mean along the first axis of what is known; NaN where nothing is."""
+    have = ~np.isnan(values)
+    counts = have.sum(axis=0)
+    sums = np.where(have, values, 0.0).sum(axis=0)
+    means: Array = np.divide(sums, counts, out=np.full(sums.shape, np.nan), where=counts > 0)
+    return means
+
+
+def missing_to_none(table: pd.DataFrame) -> pd.DataFrame:
+    """The table with None in place of every missing cell."""
+    return table.astype(object).where(table.notna(), None)

@@ -1,0 +1,45 @@
+"""What was said, as a table: the analyses of text start from it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+import pandas as pd
+
+from bench.records import Conversation
+from bench.scores.frame import SCENE
+
+COLUMNS = [*SCENE, "turn", "question", "answer"]
+
+_WORD = re.compile(r"\w+(?:['’]\w+)*")
+
+
+def turns_of(conversations: Iterable[Conversation]) -> pd.DataFrame:
+    """One row per turn of complete conversations: what the interrogator said and what the player answered.
+
+    A greeting before the first question belongs to no turn.
+    """
+    rows = []
+    for record in conversations:
+        if record.status != "complete":
+            continue
+        question, turn = None, 0
+        for message in record.messages:
+            if message.role == "user":
+                question = message.content
+                turn += 1
+            elif message.role == "assistant" and question is not None:
+                cell = (record.player, record.character, record.situation)
+                rows.append((*cell, turn, question, message.content))
+    return pd.DataFrame(rows, columns=COLUMNS).sort_values([*SCENE, "turn"], ignore_index=True)
+
+
+def words(text: str) -> list[str]:
+    """The words of a text, case folded; punctuation and marks of action are no words."""
+    return _WORD.findall(text.casefold())
+
+
+def grams(tokens: list[str], size: int) -> list[tuple[str, ...]]:
+    """All runs of ``size`` words, in order."""
+    return list(zip(*(tokens[at:] for at in range(size)), strict=False))

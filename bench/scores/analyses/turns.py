@@ -1,0 +1,84 @@
+"""Does the character hold as the talk goes on? Scores by turn."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from bench.scores.analyses.scenes import turn_scores
+from bench.scores.analyses.sure import grid_estimate, mean_of_known
+from bench.scores.bootstrap import Array
+from bench.scores.frame import SCENE, Frames
+
+ALL = ""
+"""Stands for the average over all players in the column ``player``."""
+
+
+def by_turn(frames: Frames) -> pd.DataFrame:
+    """One row per player (and one for all, ``player`` empty) and turn.
+
+    ``score``: mean over conversations of the turn's score (over criteria, then judges), with ``low`` and
+    ``high``.
+    ``change``: the same minus the first turn's, over the conversations that have both, with its interval.
+    Later turns exist in longer situations only; so compare turns by ``change``, not by ``score``.
+    """
+    players, turns, values = _turn_finals(frames)
+    groups = [(ALL, values)] if players else []
+    groups += [(name, values[n : n + 1]) for n, name in enumerate(players)]
+    rows = []
+    for name, mine in groups:
+        for at, turn in enumerate(turns):
+            score = grid_estimate(mean_of_known(mine[..., at]))
+            if score.value is None:
+                continue
+            change = grid_estimate(mean_of_known(mine[..., at] - mine[..., 0]))
+            first = at == 0
+            rows.append(
+                {
+                    "player": name,
+                    "turn": turn,
+                    "conversations": int((~np.isnan(mine[..., at])).sum()),
+                    "score": score.value,
+                    "low": score.low,
+                    "high": score.high,
+                    "change": None if first else change.value,
+                    "change_low": None if first else change.low,
+                    "change_high": None if first else change.high,
+                    "reason": "changes are measured from this turn"
+                    if first
+                    else score.reason or change.reason,
+                }
+            )
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+COLUMNS = [
+    "player",
+    "turn",
+    "conversations",
+    "score",
+    "low",
+    "high",
+    "change",
+    "change_low",
+    "change_high",
+    "reason",
+]
+
+
+def _turn_finals(frames: Frames) -> tuple[list[str], list[int], Array]:
+    """Players, turns, and an array players x characters x situations x turns; NaN where there is none.
+
+    Each value is the mean over judges of the mean over criteria.
+    """
+    rows = turn_scores(frames)
+    if rows.empty:
+        return [], [], np.zeros((0, 0, 0, 0))
+    by_judge = rows.groupby([*SCENE, "judge", "turn"])["score"].mean()
+    finals = by_judge.groupby(level=[*SCENE, "turn"]).mean()
+    codes, names = zip(
+        *(pd.factorize(finals.index.get_level_values(level), sort=True) for level in range(4)), strict=True
+    )
+    values = np.full([len(part) for part in names], np.nan)
+    values[codes] = finals.to_numpy(dtype=np.float64)
+    return [str(p) for p in names[0]], [int(t) for t in names[3]], values

@@ -1,0 +1,121 @@
+"""The command line, called in this process or as one of its own, against a bench in miniature."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from bench import cli
+from tests.scripted_server import ScriptedServer
+from tests.tiny import ROOT, Tiny, make_tiny
+
+START_SECONDS = 120.0
+"""Longest wait for a process to do something, on a machine that is busy with other things."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Loopback is the only network of these tests."""
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.block_network(allowed_hosts=["127\\.0\\.0\\.1", "localhost"]))
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a command ended, and what it said."""
+
+    status: int
+    out: str
+    err: str
+
+    @property
+    def fault(self) -> str:
+        """The one line that tells of the mistake; there is nothing else on the standard error."""
+        lines = self.err.splitlines()
+        assert self.status not in (0, None)
+        assert "Traceback" not in self.err + self.out
+        assert len(lines) == 1, self.err
+        assert lines[0].startswith("bench: ")
+        return lines[0]
+
+
+Bench = Callable[..., Ended]
+
+
+@pytest.fixture
+def bench(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Bench:
+    """Call ``bench`` with the given words in this process, in an empty folder and without keys."""
+    for name in os.environ:
+        if name.endswith("_API_KEY"):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("COLUMNS", "200")
+    folder = tmp_path / "here"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+
+    def call(*words: str) -> Ended:
+        monkeypatch.setattr(sys, "argv", ["bench", *words])
+        capsys.readouterr()
+        status = 0
+        try:
+            cli.main()
+        except SystemExit as end:
+            status = int(end.code or 0)
+        return Ended(status, *capsys.readouterr())
+
+    return call
+
+
+@pytest.fixture
+def server() -> Iterator[ScriptedServer]:
+    """A scripted server in a thread."""
+    with ScriptedServer().in_thread() as running:
+        yield running
+
+
+@pytest.fixture
+def tiny(tmp_path: Path, server: ScriptedServer) -> Tiny:
+    """A bench in miniature whose models are on ``server``."""
+    return make_tiny(tmp_path / "tiny", server.url)
+
+
+Start = Callable[..., subprocess.Popen[str]]
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Start]:
+    """Start ``bench`` with the given words as a process of its own; it is ended with the test."""
+    with ExitStack() as stack:
+
+        def begin(*words: str) -> subprocess.Popen[str]:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "bench.cli", *words],
+                cwd=tmp_path,
+                env={k: v for k, v in os.environ.items() if not k.endswith("_API_KEY")}
+                | {"PYTHONPATH": str(ROOT)},
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
+            stack.enter_context(process)
+            stack.callback(process.kill)
+            return process
+
+        yield begin
+
+
+def wait_for(process: subprocess.Popen[str], sign: Callable[[], object]) -> None:
+    """Return once ``sign`` is there, while the process runs."""
+    deadline = time.monotonic() + START_SECONDS
+    while not sign():
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline, "it does not come about"
+        time.sleep(0.02)

@@ -1,0 +1,433 @@
+"""Whole commands against a scripted server: run, judge, reparse, board; limits, signals, the cache."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from bench import files
+from bench.records import Failure, digest_of, sealed
+from tests.cli.conftest import Bench, Start, wait_for
+from tests.scripted_server import Answer, ScriptedServer, Seen, completion, plausible
+from tests.tiny import CALLS, ROOT, Tiny, bytes_below, edit, make_tiny
+
+TALKS = 4
+ALL = sum(CALLS.values())
+STOP_SECONDS = 3.0
+"""Within which a signal ends a run."""
+
+
+@pytest.fixture
+def done(bench: Bench, tiny: Tiny) -> Tiny:
+    assert bench("run", "tiny", *tiny.options()).status == 0
+    return tiny
+
+
+def models_asked(server: ScriptedServer) -> Counter[str]:
+    return Counter(seen.body["model"] for seen in server.seen)
+
+
+# --- run -------------------------------------------------------------------------------------------------
+
+
+def test_a_run_leaves_the_whole_evidence(bench: Bench, tiny: Tiny, server: ScriptedServer) -> None:
+    ended = bench("run", "tiny", *tiny.options())
+    assert ended.status == 0
+    assert f"{TALKS} conversations (0 failed), {TALKS} judgements (0 failed)" in ended.out
+    assert server.count == ALL
+    folder = tiny.tree.player_folder("tiny", "en", "bard")
+    scenes = {f"{c}.{s}.json" for c in ("anna", "bruno") for s in ("hello", "storm")}
+    assert {path.name for path in (folder / "conversations").iterdir()} == scenes
+    assert {path.name for path in (folder / "judgements" / "strict").iterdir()} == scenes
+
+
+def test_a_run_reports_money_and_calls(bench: Bench, tiny: Tiny) -> None:
+    ended = bench("run", "tiny", *tiny.options())
+    assert f"{ALL} requests sent, 0 of them retries, 0 replies from cache" in ended.out
+    assert "$0.0" in ended.out
+    assert f"conversations {TALKS}/{TALKS}" in ended.err
+    assert "tokens" in ended.err
+
+
+def test_records_hold_every_call_with_its_cost(done: Tiny) -> None:
+    for conversation in done.tree.conversations("tiny", "en", "bard"):
+        assert conversation.digest == digest_of(conversation)
+        assert len(conversation.calls) == len(conversation.messages)
+        for call in conversation.calls:
+            assert call.usage is not None
+            assert call.cost is not None
+            assert (call.finish_reason, call.system_fingerprint) == ("stop", "fp_scripted")
+            assert call.seed is not None
+
+
+def test_records_hold_no_path_address_or_time_of_this_machine(done: Tiny, server: ScriptedServer) -> None:
+    for data in bytes_below(done.tree.root).values():
+        text = data.decode()
+        for word in (str(done.root), f":{server.port}", "127.0.0.1", time.strftime("%Y-"), "created"):
+            assert word not in text
+
+
+def test_a_second_run_makes_no_request_and_leaves_every_byte(
+    bench: Bench, done: Tiny, server: ScriptedServer
+) -> None:
+    before = bytes_below(done.tree.root)
+    ended = bench("run", "tiny", *done.options())
+    assert ended.status == 0
+    assert ended.out == "tiny en: everything is done, no call made.\n"
+    assert server.count == ALL
+    assert bytes_below(done.tree.root) == before
+
+
+def test_a_replay_from_the_cache_makes_no_request_and_equal_bytes(
+    bench: Bench, done: Tiny, server: ScriptedServer
+) -> None:
+    before = bytes_below(done.tree.root)
+    shutil.rmtree(done.tree.root)
+    connections = server.connections
+    ended = bench("run", "tiny", *done.options())
+    assert f"0 requests sent, 0 of them retries, {ALL} replies from cache; $0.0000" in ended.out
+    assert (server.count, server.connections) == (ALL, connections)
+    assert bytes_below(done.tree.root) == before
+
+
+def test_without_the_cache_everything_is_asked_again(
+    bench: Bench, done: Tiny, server: ScriptedServer
+) -> None:
+    before = bytes_below(done.tree.root)
+    shutil.rmtree(done.tree.root)
+    assert bench("run", "tiny", "--no-cache", *done.options()).status == 0
+    assert server.count == 2 * ALL
+    assert set(bytes_below(done.tree.root)) == set(before)
+
+
+def test_a_player_of_ones_own_choice_is_run(bench: Bench, tiny: Tiny, server: ScriptedServer) -> None:
+    assert bench("run", "tiny", "-p", "actor", *tiny.options()).status == 0
+    assert models_asked(server) == {"actor-1": 10, "asker-1": 10, "strict-1": 4}
+
+
+def test_what_is_named_twice_is_done_once(bench: Bench, tiny: Tiny, server: ScriptedServer) -> None:
+    words = ["-p", "bard", "-p", "bard", "-j", "strict", "-j", "strict", "-l", "en", "-l", "en"]
+    ended = bench("run", "tiny", "--no-cache", *words, *tiny.options())
+    assert f"{TALKS} conversations (0 failed), {TALKS} judgements" in ended.out
+    assert server.count == ALL
+
+
+def test_a_new_player_leaves_the_others_untouched(bench: Bench, done: Tiny) -> None:
+    before = bytes_below(done.tree.root)
+    assert bench("run", "tiny", "-p", "bard", "-p", "actor", *done.options()).status == 0
+    after = bytes_below(done.tree.root)
+    assert {name: after[name] for name in before} == before
+    assert len(after) == 2 * len(before)
+
+
+def test_a_missing_file_alone_is_made_again(bench: Bench, done: Tiny, server: ScriptedServer) -> None:
+    before = bytes_below(done.tree.root)
+    done.tree.judgement_path(done.cell(), "strict").unlink()
+    ended = bench("run", "tiny", "--no-cache", *done.options())
+    assert "0 conversations (0 failed), 1 judgements" in ended.out
+    assert server.count == ALL + 1
+    assert set(bytes_below(done.tree.root)) == set(before)
+
+
+def test_leftovers_of_a_killed_run_are_cleared_away(bench: Bench, done: Tiny) -> None:
+    child = subprocess.Popen([sys.executable, "-S", "-c", ""])
+    child.wait()
+    path = done.tree.root / f".tmp-{files._HOST}-{child.pid}-0"
+    path.write_bytes(b"half")
+    assert bench("run", "tiny", *done.options()).status == 0
+    assert not path.exists()
+
+
+def test_a_recorded_failure_is_a_result_and_stays(bench: Bench, tiny: Tiny, server: ScriptedServer) -> None:
+    def answer(seen: Seen) -> Answer:
+        return completion("no JSON here", seen) if seen.body["model"] == "strict-1" else plausible(seen)
+
+    server.answer = answer
+    ended = bench("run", "tiny", *tiny.options())
+    assert ended.status == 0
+    assert f"{TALKS} judgements ({TALKS} failed)" in ended.out
+    count = server.count
+    assert "judgements: 4 failed" in bench("run", "tiny", *tiny.options()).err
+    assert server.count == count
+
+
+def test_recorded_failures_are_tried_again_on_request(
+    bench: Bench, tiny: Tiny, server: ScriptedServer
+) -> None:
+    server.answer = lambda seen: (
+        completion("no JSON here", seen) if seen.body["model"] == "strict-1" else plausible(seen)
+    )
+    assert bench("run", "tiny", *tiny.options()).status == 0
+    server.answer = plausible
+    ended = bench("run", "tiny", "--retry-failed", "--no-cache", *tiny.options())
+    assert f"0 conversations (0 failed), {TALKS} judgements (0 failed)" in ended.out
+
+
+def test_stale_results_are_kept_until_they_are_to_be_refreshed(
+    bench: Bench, done: Tiny, server: ScriptedServer
+) -> None:
+    before = bytes_below(done.tree.root)
+    edit(done.card_file, "slow of speech", "quick of speech")
+    ended = bench("run", "tiny", *done.options())
+    assert "2 stale" in ended.err
+    assert "--refresh-stale" in ended.err
+    assert bytes_below(done.tree.root) == before
+    assert "2 conversations" in bench("run", "tiny", "--refresh-stale", *done.options()).out
+    assert "stale" not in bench("run", "tiny", *done.options()).err
+
+
+# --- plan ------------------------------------------------------------------------------------------------
+
+
+def test_a_plan_shows_calls_and_cost_and_calls_nobody(
+    bench: Bench, tiny: Tiny, server: ScriptedServer
+) -> None:
+    before = bytes_below(tiny.root)
+    ended = bench("plan", "tiny", *tiny.options())
+    assert (ended.status, ended.err) == (0, "")
+    assert "conversations: 4 missing" in ended.out
+    assert f"In all {ALL} calls, about $0.0" in ended.out
+    assert server.count == 0
+    assert bytes_below(tiny.root) == before
+
+
+def test_a_plan_says_which_prices_are_unknown(bench: Bench, tiny: Tiny) -> None:
+    ended = bench("plan", "tiny", "-p", "actor", *tiny.options())
+    assert "unknown" in ended.out
+    assert "and what has no price in models.toml" in ended.out
+
+
+def test_a_plan_of_a_finished_suite_has_nothing_to_do(bench: Bench, done: Tiny) -> None:
+    assert "Nothing to do." in bench("plan", "tiny", *done.options()).out
+
+
+# --- judge -----------------------------------------------------------------------------------------------
+
+
+def test_a_further_judge_talks_to_no_player(bench: Bench, done: Tiny, server: ScriptedServer) -> None:
+    before = bytes_below(done.tree.root)
+    server.seen.clear()
+    ended = bench("judge", "tiny", "--judge", "lenient", *done.options())
+    assert f"0 conversations (0 failed), {TALKS} judgements (0 failed)" in ended.out
+    assert models_asked(server) == {"lenient-1": TALKS}
+    after = bytes_below(done.tree.root)
+    assert {name: after[name] for name in before} == before
+    assert len([name for name in after if "/judgements/lenient/" in name]) == TALKS
+
+
+def test_judging_covers_the_languages_that_have_results(bench: Bench, tiny: Tiny) -> None:
+    for kind in ("characters", "situations"):
+        shutil.copytree(tiny.prompts / kind / "en", tiny.prompts / kind / "ru")
+    edit(tiny.suite_file, "[languages.en]", "[languages.en]\n[languages.ru]")
+    assert bench("run", "tiny", "-l", "ru", *tiny.options()).status == 0
+    ended = bench("judge", "tiny", "-j", "lenient", *tiny.options())
+    assert (ended.status, f"{TALKS} judgements (0 failed)" in ended.out) == (0, True)
+
+
+def test_judging_a_language_without_results_says_so(bench: Bench, done: Tiny) -> None:
+    shutil.copytree(done.prompts / "characters" / "en", done.prompts / "characters" / "ru")
+    shutil.copytree(done.prompts / "situations" / "en", done.prompts / "situations" / "ru")
+    edit(done.suite_file, "[languages.en]", "[languages.en]\n[languages.ru]")
+    assert "language ru" in bench("judge", "tiny", "-l", "ru", "-j", "lenient", *done.options()).fault
+
+
+def spoil(tiny: Tiny, raw: str) -> Path:
+    """A judgement as an older parser left it: failed, with a raw reply that today's parser reads."""
+    record = tiny.tree.judgement(tiny.cell(), "strict")
+    assert record is not None
+    failure = Failure(role="judge", turn=1, outcome="parse_error", reason="fences")
+    changes = {"status": "failed", "turns": (), "failure": failure, "raw": (raw,)}
+    tiny.tree.write_judgement(sealed(record.model_copy(update=changes)), replace=True)
+    return tiny.tree.judgement_path(tiny.cell(), "strict")
+
+
+def test_reading_again_heals_a_judgement_without_a_call(
+    bench: Bench, done: Tiny, server: ScriptedServer
+) -> None:
+    record = done.tree.judgement(done.cell(), "strict")
+    assert record is not None
+    path = spoil(done, f"```json\n{record.raw[0]}\n```")
+    ended = bench("judge", "tiny", "--reparse", *done.options())
+    assert "tiny en: 4 judgements read again, 1 changed" in ended.out
+    healed = json.loads(path.read_bytes())
+    assert healed["status"] == "ok"
+    assert healed["repairs"] == ["fence_removed"]
+    assert server.count == ALL
+
+
+def test_reading_again_where_nothing_changes_leaves_every_byte(bench: Bench, done: Tiny) -> None:
+    before = bytes_below(done.tree.root)
+    assert "4 judgements read again, 0 changed" in bench("judge", "tiny", "--reparse", *done.options()).out
+    assert bytes_below(done.tree.root) == before
+
+
+def test_reading_again_is_for_the_judges_that_are_named(bench: Bench, done: Tiny) -> None:
+    ended = bench("judge", "tiny", "--reparse", "-j", "lenient", *done.options())
+    assert "0 judgements read again" in ended.out
+
+
+# --- board -----------------------------------------------------------------------------------------------
+
+
+def test_a_board_as_json_has_the_promised_keys(bench: Bench, done: Tiny) -> None:
+    ended = bench("board", "tiny", "--language", "en", "--format", "json", *done.options())
+    (row,) = json.loads(ended.out)["rows"]
+    promised = {
+        "player",
+        "rank",
+        "length_norm_score",
+        "length_norm_ci",
+        "score",
+        "score_ci",
+        "in_character",
+        "entertaining",
+        "fluency",
+        "refusal_ratio",
+        "avg_length",
+        "conversations",
+        "judgements_failed",
+    }
+    assert promised <= set(row)
+    assert (row["player"], row["rank"], row["conversations"], row["judgements_failed"]) == ("bard", 1, 4, 0)
+
+
+def test_a_board_as_csv_has_a_row_a_player(bench: Bench, done: Tiny) -> None:
+    assert bench("run", "tiny", "-p", "actor", *done.options()).status == 0
+    lines = bench("board", "tiny", "-l", "en", "--format", "csv", *done.options()).out.splitlines()
+    assert len(lines) == 3
+    assert {"actor", "bard"} <= set(",".join(lines[1:]).split(","))
+
+
+def test_a_board_as_a_table_says_what_it_is_of(bench: Bench, done: Tiny) -> None:
+    out = bench("board", "tiny", *done.options()).out
+    assert "Tiny, en, version 1, judged by strict" in out
+    assert "Bard" in out or "bard" in out
+
+
+def test_a_board_is_the_same_every_time(bench: Bench, done: Tiny) -> None:
+    words = ["board", "tiny", "-l", "en", "--format", "json", *done.options()]
+    assert bench(*words).out == bench(*words).out
+
+
+def test_a_board_is_written_where_it_is_wanted(bench: Bench, done: Tiny) -> None:
+    assert bench("board", "tiny", "--write", *done.options()).status == 0
+    printed = bench("board", "tiny", "--format", "json", *done.options()).out
+    assert json.loads((done.tree.root / "tiny" / "en" / "board.json").read_bytes()) == json.loads(printed)
+
+
+def test_a_judge_that_was_added_does_not_change_the_board(bench: Bench, done: Tiny) -> None:
+    words = ["board", "tiny", "-l", "en", "--format", "json", *done.options()]
+    before = bench(*words).out
+    assert bench("judge", "tiny", "-j", "lenient", *done.options()).status == 0
+    assert bench(*words).out == before
+
+
+# --- limits ----------------------------------------------------------------------------------------------
+
+
+def test_a_budget_stops_a_run_cleanly_and_the_next_goes_on(
+    bench: Bench, tiny: Tiny, server: ScriptedServer
+) -> None:
+    whole = bench("plan", "tiny", *tiny.options())
+    assert whole.status == 0
+    ended = bench("run", "tiny", "--max-cost", "0.003", *tiny.options())
+    assert ended.status == 0
+    assert "Stopped: the money that --max-cost allows is spent." in ended.out
+    assert 0 < server.count < ALL
+    assert bench("run", "tiny", *tiny.options()).status == 0
+    assert server.count == ALL
+    assert len(list(tiny.tree.judgements("tiny", "en", "bard"))) == TALKS
+
+
+def test_a_budget_of_nothing_sends_nothing(bench: Bench, tiny: Tiny, server: ScriptedServer) -> None:
+    assert "Stopped" in bench("run", "tiny", "--max-cost", "0", *tiny.options()).out
+    assert server.count == 0
+
+
+def test_no_more_calls_are_made_at_once_than_the_provider_allows(
+    bench: Bench, tiny: Tiny, server: ScriptedServer
+) -> None:
+    edit(tiny.models, "max_concurrent = 4", "max_concurrent = 2")
+    server.delay = 0.01
+    assert bench("run", "tiny", *tiny.options()).status == 0
+    assert server.most_at_once == 2
+
+
+# --- signals ---------------------------------------------------------------------------------------------
+
+
+def slowdown() -> float:
+    """How many times slower than alone a process is on this machine, where others want its processors too."""
+    return max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
+
+
+@pytest.fixture
+def slow_server() -> Iterator[str]:
+    """A scripted server in a process of its own, that takes its time; its base URL."""
+    process = subprocess.Popen(
+        [sys.executable, str(ROOT / "tests" / "scripted_server.py"), "--delay", "0.25"],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    try:
+        yield process.stdout.readline().strip()
+    finally:
+        process.terminate()
+        process.wait(10)
+        process.stdout.close()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_a_run_soon_with_what_is_finished_and_the_next_goes_on(
+    bench: Bench, start: Start, tmp_path: Path, slow_server: str, number: signal.Signals
+) -> None:
+    tiny = make_tiny(tmp_path / "slow", slow_server)
+    edit(tiny.models, "max_concurrent = 4", "max_concurrent = 1")
+    process = start("run", "tiny", *tiny.options())
+    wait_for(process, lambda: list(tiny.tree.conversations("tiny", "en", "bard")))
+    process.send_signal(number)
+    sent = time.monotonic()
+    _, err = process.communicate(timeout=60)
+    assert time.monotonic() - sent < STOP_SECONDS * slowdown()
+    assert process.returncode != 0
+    assert "Traceback" not in err
+    assert err.splitlines()[-1] == (
+        "bench: stopped; all that was finished is kept. The same command goes on from there."
+    )
+    assert not list(tiny.root.rglob(".tmp-*"))
+    before = bytes_below(tiny.tree.root)
+    kept = [name for name in before if "/conversations/" in name]
+    assert 1 <= len(kept) < TALKS
+    edit(tiny.models, "max_concurrent = 1", "max_concurrent = 4")
+    ended = bench("run", "tiny", *tiny.options())
+    assert f"{TALKS - len(kept)} conversations (0 failed)" in ended.out
+    after = bytes_below(tiny.tree.root)
+    assert {name: after[name] for name in before} == before
+    assert len([name for name in after if "/judgements/" in name]) == TALKS
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def test_a_run_against_a_server_that_never_answers_ends_on_ctrl_c(
+    tiny: Tiny, server: ScriptedServer, start: Start
+) -> None:
+    server.answer = lambda seen: Answer(way="stall")
+    process = start("run", "tiny", *tiny.options())
+    wait_for(process, lambda: server.count)
+    process.send_signal(signal.SIGINT)
+    sent = time.monotonic()
+    _, err = process.communicate(timeout=60)
+    assert time.monotonic() - sent < STOP_SECONDS * slowdown()
+    assert "Traceback" not in err
+    assert {Path(name).name for name in bytes_below(tiny.tree.root)} == {"player.json"}

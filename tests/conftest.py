@@ -1,0 +1,34 @@
+"""What all tests share: how cassettes are recorded and replayed (see ``tests/recording.py``)."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+if str(ROOT) not in sys.path:
+    sys.path.insert(0, str(ROOT))
+
+from tests import recording  # noqa: E402
+
+CASSETTES = Path(__file__).with_name("cassettes")
+
+
+@pytest.fixture(scope="session")
+def vcr_config() -> dict[str, Any]:
+    """Replay alone, unless the command line says otherwise: `make record`."""
+    return recording.vcr_config()
+
+
+@pytest.fixture(scope="session")
+def vcr_cassette_dir() -> str:
+    """One folder for all cassettes."""
+    return str(CASSETTES)
+
+
+def pytest_recording_configure(config: pytest.Config, vcr: Any) -> None:
+    """Cassettes are JSON that can be read."""
+    vcr.register_serializer("json", recording)

@@ -1,0 +1,68 @@
+"""`bench rank-map` from evidence to files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from bench.cli import cli
+from bench.errors import UserError
+from tests.scores.evidence import Evidence
+
+LIST = "benchmark,version,model,score,source,date\n" + "".join(
+    f"Other,1,{name},{score},s,2024\n" for name, score in (("A", 1), ("B", 2), ("C", 3), ("Z", 0))
+)
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Path:
+    root = tmp_path / "results"
+    evidence = Evidence(root)
+    for player, score in (("ann", 5), ("ben", 4), ("cat", 2), ("dan", 1)):
+        evidence.played(player, {scene: {"j": [(score,) * 3]} for scene in ("c/s", "d/t")})
+    (root / "external").mkdir()
+    (root / "external" / "other.csv").write_text(LIST, encoding="utf-8")
+    aliases = '[A]\nids = ["ann"]\nother = "A"\n[B]\nids = ["ben"]\nother = "B"\n'
+    (root / "external" / "aliases.toml").write_text(aliases, encoding="utf-8")
+    return root
+
+
+def rank_map(results: Path, *words: str) -> Result:
+    options = ["--results", str(results), "--prompts", "nowhere"]
+    return CliRunner().invoke(cli, ["rank-map", "tiny", "-l", "en", "--against", "other", *words, *options])
+
+
+def add_third(results: Path) -> None:
+    with (results / "external" / "aliases.toml").open("a", encoding="utf-8") as file:
+        file.write('[C]\nids = ["cat"]\nother = "C"\n')
+
+
+def test_two_shared_models_are_refused_and_the_rest_named(results: Path, tmp_path: Path) -> None:
+    result = rank_map(results, "--output", str(tmp_path / "out"))
+    assert isinstance(result.exception, UserError)
+    assert "2 models" in result.exception.line()
+    assert "cat, dan" in result.exception.line()
+    assert not (tmp_path / "out").exists()
+
+
+def test_text_has_numbers_warnings_and_who_is_left_out(results: Path) -> None:
+    add_third(results)
+    output = rank_map(results).output
+    assert "Spearman -1.00 (p = 0.333)" in output
+    assert "no correlation, however high" in output
+    assert "Of ours, not compared (1): dan" in output
+    assert "Of theirs, not compared (1): Z" in output
+
+
+def test_files_are_written_and_equal_from_run_to_run(results: Path, tmp_path: Path) -> None:
+    add_third(results)
+    for folder in ("one", "two"):
+        assert rank_map(results, "--output", str(tmp_path / folder)).exit_code == 0
+    names = sorted(path.name for path in (tmp_path / "one").iterdir())
+    assert names == [f"tiny.en.other.{kind}" for kind in ("json", "pdf", "png", "svg")]
+    for name in names:
+        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
+    assert json.loads((tmp_path / "one" / names[0]).read_text())["n"] == 3

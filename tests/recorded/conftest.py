@@ -1,0 +1,147 @@
+"""Runs against the embedded model: replayed from cassettes, or for real where they are recorded."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench.catalog import load_catalog
+from bench.chat import Chat, EmbeddedHandle, RetryPolicy, Stats
+from bench.plan import make_plan
+from bench.protocols import protocol_for
+from bench.records import Call, Conversation, Judgement
+from bench.results import ResultsTree
+from bench.run import Runner
+from bench.suites import load_suite
+from tests import recording
+
+HERE = Path(__file__).parent
+EXPECTED = HERE / "expected"
+SUITE = "recorded"
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """Stands for the embedded server: an address where nobody listens."""
+
+    base_url: str = f"{recording.EMBEDDED}/v1"
+
+
+@pytest.fixture(scope="session")
+def embedded(record_mode: str) -> Iterator[EmbeddedHandle]:
+    """The embedded model's server, which runs only where cassettes are recorded."""
+    if record_mode == "none":
+        yield Replayed()
+        return
+    from bench.local.embedded import EmbeddedServer
+
+    with EmbeddedServer() as server:
+        yield server
+
+
+@dataclass(frozen=True)
+class Played:
+    """What a run left in its results tree, and what its calls came to."""
+
+    conversations: list[Conversation]
+    judgements: list[Judgement]
+    stats: Stats
+
+    def evidence(self) -> dict[str, Any]:
+        """What models said and how it was read, without the fingerprints and digests that follow from it."""
+        return {
+            "conversations": {
+                _name(record): {
+                    "status": record.status,
+                    "messages": [m.plain() for m in record.messages],
+                    "calls": [_asked(call) for call in record.calls],
+                    "repairs": list(record.repairs),
+                }
+                for record in self.conversations
+            },
+            "judgements": {
+                _name(record): {
+                    "status": record.status,
+                    "turns": [turn.plain() for turn in record.turns],
+                    "calls": [_asked(call) for call in record.calls],
+                    "repairs": list(record.repairs),
+                    "failure": record.failure.plain() if record.failure else None,
+                }
+                for record in self.judgements
+            },
+        }
+
+
+def _name(record: Conversation | Judgement) -> str:
+    return f"{record.player}/{record.character}.{record.situation}"
+
+
+def _asked(call: Call) -> dict[str, Any]:
+    return call.model_dump(mode="json", include={"role", "turn", "outcome", "finish_reason", "usage", "seed"})
+
+
+@dataclass(frozen=True)
+class Play:
+    """Plays the recorded suite, or asks single questions, through the embedded server or its cassette."""
+
+    folder: Path
+    handle: EmbeddedHandle
+
+    def chat(self) -> Chat:
+        """A Chat without cache, retries or an environment."""
+        return Chat(
+            load_catalog(HERE / "models.toml"),
+            embedded=lambda: self.handle,
+            retry=RetryPolicy(attempts=1),
+            environ={},
+            dotenv=self.folder / ".env",
+        )
+
+    def suite(self, language: str, *players: str) -> Played:
+        """A whole run: every scene of ``language`` with ``players``, judged."""
+        tree = ResultsTree(self.folder / "results")
+
+        async def play() -> Stats:
+            async with self.chat() as chat:
+                suite = load_suite(HERE / "prompts", SUITE)
+                protocol = protocol_for(suite, language, chat.catalog)
+                plan = make_plan(protocol, tree, players, suite.judges)
+                await Runner(protocol, tree, chat, chat.catalog).run(plan)
+                return chat.stats
+
+        stats = asyncio.run(play())
+        conversations = [c for player in players for c in tree.conversations(SUITE, language, player)]
+        judgements = [j for player in players for j in tree.judgements(SUITE, language, player)]
+        return Played(conversations, judgements, stats)
+
+
+@pytest.fixture
+def play(tmp_path: Path, embedded: EmbeddedHandle) -> Play:
+    return Play(tmp_path, embedded)
+
+
+@dataclass(frozen=True)
+class Expected:
+    """Evidence that was kept with the cassette of a test."""
+
+    path: Path
+    recording: bool
+
+    def check(self, played: Played) -> None:
+        """Raise AssertionError where ``played`` is not what it was when recorded; when recording, keep it."""
+        evidence = json.loads(json.dumps(played.evidence()))
+        if self.recording:
+            text = json.dumps(evidence, ensure_ascii=False, indent=1, sort_keys=True) + "\n"
+            self.path.write_text(text, encoding="utf-8")
+        assert evidence == json.loads(self.path.read_text(encoding="utf-8"))
+
+
+@pytest.fixture
+def expected(request: pytest.FixtureRequest, record_mode: str) -> Expected:
+    return Expected(EXPECTED / f"{request.node.name}.json", recording=record_mode != "none")

@@ -1,0 +1,180 @@
+"""models.toml: what is read, what is refused and how that is said, and the repository's own."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from bench.catalog import Catalog, Model, Prices, load_catalog
+from bench.errors import CatalogError
+from bench.records import Usage
+from bench.toml_entries import entry_from
+from tests.tiny import ROOT, Tiny, edit, make_tiny
+
+
+@pytest.fixture
+def tiny(tmp_path: Path) -> Tiny:
+    return make_tiny(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def ours() -> Catalog:
+    return load_catalog(ROOT / "models.toml")
+
+
+def refused(path: Path) -> CatalogError:
+    with pytest.raises(CatalogError) as caught:
+        load_catalog(path)
+    line = caught.value.line()
+    assert str(path) in line
+    assert "\n" not in line
+    return caught.value
+
+
+def priced(**prices: str) -> Model:
+    facts = {"provider": "p", "model": "m", "name": "M", "family": "f", "weights": "open", "licence": "x"}
+    return entry_from(Model, facts | ({"prices": prices} if prices else {}), "here")
+
+
+# --- the repository's own --------------------------------------------------------------------------------
+
+
+def test_every_entry_of_the_repository_loads(ours: Catalog) -> None:
+    assert len(ours.models) > 10
+    for name in ours.models:
+        assert ours.provider_of(name) is ours.providers[ours.model(name).provider]
+
+
+@pytest.mark.parametrize(
+    "part", ["openai.com", "openrouter.ai", "anthropic.com", "googleapis.com", "127.0.0.1", "embedded"]
+)
+def test_the_repository_has_each_kind_of_provider_with_a_model(ours: Catalog, part: str) -> None:
+    (name,) = [name for name, provider in ours.providers.items() if part in provider.base_url]
+    assert any(model.provider == name for model in ours.models.values())
+
+
+def test_only_providers_on_this_machine_need_no_key(ours: Catalog) -> None:
+    keyless = {p.base_url for p in ours.providers.values() if p.api_key_env is None}
+    assert keyless == {"embedded", "http://127.0.0.1:8000/v1"}
+
+
+def test_the_repository_names_every_model_differently(ours: Catalog) -> None:
+    names = [model.name for model in ours.models.values()]
+    assert len(set(names)) == len(names)
+
+
+def test_open_weights_have_a_licence_of_their_own_and_a_size(ours: Catalog) -> None:
+    for model in ours.models.values():
+        assert (model.licence == "proprietary") == (model.weights == "closed")
+        assert (model.parameters_billion is not None) == (model.weights == "open")
+
+
+# --- what is refused -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("max_concurrent", "max_concurent", "'max_concurent' (did you mean 'max_concurrent'?)"),
+        ("licence", "license", "'license' (did you mean 'licence'?)"),
+        ("prices = { input", "prices = { inptu", "'prices.inptu' (did you mean 'input'?)"),
+        ("licence", "colour", "unknown key 'colour' (known keys: drop_parameters"),
+        ("licence", "colour", "key 'licence' is missing"),
+        ("[providers.scripted]", "[provider.scripted]", "unknown table 'provider'"),
+        ('provider = "plain"', 'provider = "plane"', "no provider is called 'plane'"),
+        ('provider = "plain"', 'provider = "plane"', "Did you mean 'plain'?"),
+        ('weights = "closed"', 'weights = "shut"', "got 'shut'"),
+        ('input = "1"', "input = 0.15", "write a price as a string"),
+        ('input = "1"', 'input = "-1"', "greater than or equal to 0"),
+        ('input = "1"', 'input = "nan"', "finite"),
+        ("[models.bard]", '[models."bard/1"]', "'bard/1' is not a usable id"),
+        ("max_concurrent = 4", "max_concurrent = 0", "providers.scripted"),
+        ("json_schema = true\nschema", "json_schema = 7\nschema", "json_schema"),
+        ("[providers.scripted]", "[providers.scripted", "malformed TOML"),
+        ("[models.bard]", "[models.actor]", "malformed TOML"),
+    ],
+)
+def test_a_mistake_is_named(tiny: Tiny, old: str, new: str, said: str) -> None:
+    edit(tiny.models, old, new)
+    assert said in refused(tiny.models).line()
+
+
+@pytest.mark.parametrize("text", ["models = 3", "providers = []", "[[models]]\nmodel = 'x'", "models.x = 3"])
+def test_a_table_that_is_none_is_refused(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "models.toml"
+    path.write_text(text, encoding="utf-8")
+    assert "table" in refused(path).line() or "dictionary" in refused(path).line()
+
+
+def test_a_malformed_line_is_given_by_its_number(tiny: Tiny) -> None:
+    edit(tiny.models, "[models.bard]", "[models.bard")
+    number = tiny.models.read_text(encoding="utf-8").splitlines().index("[models.bard") + 1
+    assert f"at line {number}" in refused(tiny.models).line()
+
+
+def test_a_missing_file_is_named_with_the_mend(tmp_path: Path) -> None:
+    error = refused(tmp_path / "no.toml")
+    assert "no such file" in error.what
+    assert error.mend
+
+
+def test_a_folder_is_no_catalog(tmp_path: Path) -> None:
+    assert "cannot be read" in refused(tmp_path).line()
+
+
+def test_a_file_in_another_encoding_is_refused(tiny: Tiny) -> None:
+    tiny.models.write_bytes(tiny.models.read_text(encoding="utf-8").replace("Bard", "Bärd").encode("latin-1"))
+    assert "UTF-8" in refused(tiny.models).line()
+
+
+def test_an_unknown_model_is_answered_with_the_nearest(tiny: Tiny) -> None:
+    with pytest.raises(CatalogError, match=r"no judge is called 'strickt'.*Did you mean 'strict'"):
+        tiny.catalog().model("strickt", "judge")
+
+
+def test_a_model_like_no_other_is_answered_with_all_there_are(tiny: Tiny) -> None:
+    with pytest.raises(CatalogError, match=r"There are: actor, asker, bard, lenient, strict\."):
+        tiny.catalog().model("zzzzzz")
+
+
+# --- money -----------------------------------------------------------------------------------------------
+
+
+def test_a_cost_is_exact() -> None:
+    usage = Usage(prompt_tokens=3, completion_tokens=1)
+    assert priced(input="0.1", output="0.2").cost_of(usage) == Decimal("0.0000005")
+
+
+def test_an_unknown_price_is_never_zero() -> None:
+    assert priced().cost_of(Usage(prompt_tokens=1, completion_tokens=1)) is None
+
+
+@pytest.mark.parametrize(("cached", "cost"), [(None, "10"), (0, "10"), (4, "8"), (10, "5"), (99, "5")])
+def test_tokens_that_the_provider_had_cached_have_their_own_price(cached: int | None, cost: str) -> None:
+    model = priced(input="1000000", cached_input="500000", output="0")
+    usage = Usage(prompt_tokens=10, completion_tokens=0, cached_tokens=cached)
+    assert model.cost_of(usage) == Decimal(cost)
+
+
+def test_cached_tokens_cost_what_others_do_where_no_price_is_given() -> None:
+    usage = Usage(prompt_tokens=10, completion_tokens=0, cached_tokens=10)
+    assert priced(input="1000000", output="0").cost_of(usage) == 10
+
+
+def test_a_price_may_be_a_whole_number() -> None:
+    assert Prices.model_validate({"input": 3, "output": "0.5"}).input == 3
+
+
+# --- what player.json gets -------------------------------------------------------------------------------
+
+
+def test_a_player_is_described_as_the_catalog_says(tiny: Tiny) -> None:
+    info = tiny.catalog().player_info("bard", {"temperature": 0.6})
+    assert (info.player, info.provider, info.model, info.name) == ("bard", "scripted", "bard-1", "Bard")
+    assert (info.weights, info.licence, info.sampling) == ("open", "MIT", {"temperature": 0.6})
+
+
+def test_what_is_not_set_is_not_sent(tiny: Tiny) -> None:
+    assert tiny.catalog().model("bard").sampling.given() == {}

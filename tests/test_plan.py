@@ -1,0 +1,238 @@
+"""Plans: what is missing, failed, stale or done, what is done again, and what it is likely to take."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from bench.plan import PASSING, Plan, Redo, estimate, make_plan
+from bench.records import Conversation, Failure, Judgement, Outcome, sealed
+from tests.tiny import CALLS, Script, Tiny, edit, make_tiny
+
+CELLS = 4
+NO_REDO = Redo()
+
+
+@pytest.fixture
+def tiny(tmp_path: Path) -> Tiny:
+    return make_tiny(tmp_path)
+
+
+@pytest.fixture
+def played(tiny: Tiny) -> Tiny:
+    """With the whole suite done by ``bard``, judged by ``strict``."""
+    protocol = tiny.protocol()
+    for cell in protocol.cells("bard"):
+        conversation = asyncio.run(protocol.converse(cell, Script()))
+        tiny.tree.write_conversation(conversation)
+        tiny.tree.write_judgement(asyncio.run(protocol.judge(conversation, "strict", Script())))
+    return tiny
+
+
+def plan_of(
+    tiny: Tiny,
+    players: Sequence[str] = ("bard",),
+    judges: Sequence[str] = ("strict",),
+    *,
+    talk: bool = True,
+    redo: Redo = NO_REDO,
+) -> Plan:
+    return make_plan(tiny.protocol(), tiny.tree, players, judges, talk=talk, redo=redo)
+
+
+def conversation_of(tiny: Tiny) -> Conversation:
+    record = tiny.tree.conversation(tiny.cell())
+    assert record is not None
+    return record
+
+
+def judgement_of(tiny: Tiny) -> Judgement:
+    record = tiny.tree.judgement(tiny.cell(), "strict")
+    assert record is not None
+    return record
+
+
+def fail_conversation(tiny: Tiny, outcome: Outcome) -> None:
+    failure = Failure(role="player", turn=1, outcome=outcome, reason="as told")
+    changes = {"status": "failed", "failure": failure}
+    tiny.tree.write_conversation(sealed(conversation_of(tiny).model_copy(update=changes)), replace=True)
+    tiny.tree.judgement_path(tiny.cell(), "strict").unlink()
+
+
+def fail_judgement(tiny: Tiny, outcome: Outcome) -> None:
+    failure = Failure(role="judge", turn=1, outcome=outcome, reason="as told")
+    changes = {"status": "failed", "failure": failure, "turns": ()}
+    tiny.tree.write_judgement(sealed(judgement_of(tiny).model_copy(update=changes)), replace=True)
+
+
+def test_in_an_empty_tree_everything_is_missing(tiny: Tiny) -> None:
+    plan = plan_of(tiny)
+    assert plan.conversations == {"missing": CELLS}
+    assert plan.judgements == {"missing": CELLS}
+    assert all(item.talk and item.judges == ("strict",) for item in plan.work)
+
+
+def test_a_finished_suite_needs_nothing(played: Tiny) -> None:
+    plan = plan_of(played)
+    assert plan.work == []
+    assert (plan.conversations, plan.judgements) == ({"done": CELLS}, {"done": CELLS})
+
+
+def test_every_call_is_counted(tiny: Tiny) -> None:
+    assert plan_of(tiny).calls() == sum(CALLS.values())
+
+
+def test_longest_conversations_come_first_of_all_players(tiny: Tiny) -> None:
+    assert [item.turns for item in plan_of(tiny, ("bard", "actor")).work] == [3, 3, 3, 3, 2, 2, 2, 2]
+
+
+def test_talks_come_before_mere_judgements(played: Tiny) -> None:
+    plan = plan_of(played, ("bard", "actor"), ("strict", "lenient"))
+    assert [item.talk for item in plan.work] == [True] * CELLS + [False] * CELLS
+
+
+def test_a_further_judge_is_wanted_for_conversations_that_are_there(played: Tiny) -> None:
+    plan = plan_of(played, judges=("strict", "lenient"))
+    assert [item.judges for item in plan.work] == [("lenient",)] * CELLS
+    assert not any(item.talk for item in plan.work)
+    assert plan.calls() == CELLS
+
+
+def test_a_missing_judgement_alone_is_judged_alone(played: Tiny) -> None:
+    played.tree.judgement_path(played.cell(), "strict").unlink()
+    (item,) = plan_of(played).work
+    assert (item.talk, item.judges, item.conversation) == (False, ("strict",), conversation_of(played))
+
+
+def test_without_talk_nobody_is_talked_to(tiny: Tiny) -> None:
+    plan = plan_of(tiny, talk=False)
+    assert plan.work == []
+    assert plan.conversations == {"missing": CELLS}
+
+
+# --- failures --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("outcome", ["empty", "content_filter", "refused", "parse_error"])
+def test_a_failure_that_is_a_result_stays(played: Tiny, outcome: Outcome) -> None:
+    fail_conversation(played, outcome)
+    plan = plan_of(played)
+    assert plan.work == []
+    assert plan.conversations == {"failed": 1, "done": CELLS - 1}
+
+
+@pytest.mark.parametrize("outcome", sorted(PASSING))
+def test_a_failure_of_the_connection_is_tried_again(played: Tiny, outcome: Outcome) -> None:
+    fail_conversation(played, outcome)
+    (item,) = plan_of(played).work
+    assert (item.talk, item.judges) == (True, ("strict",))
+
+
+def test_any_failed_conversation_is_tried_again_on_request(played: Tiny) -> None:
+    fail_conversation(played, "refused")
+    (item,) = plan_of(played, redo=Redo(failed=True)).work
+    assert item.talk
+
+
+def test_a_failed_conversation_is_never_judged(played: Tiny) -> None:
+    fail_conversation(played, "refused")
+    work = plan_of(played, judges=("lenient",), talk=False).work
+    assert len(work) == CELLS - 1
+    assert played.cell() not in [item.cell for item in work]
+
+
+@pytest.mark.parametrize(
+    ("outcome", "failed", "again"),
+    [
+        ("parse_error", False, False),
+        ("parse_error", True, True),
+        ("transport", False, True),
+        ("rate_limited", False, True),
+    ],
+)
+def test_failed_judgements_follow_the_same_rules(
+    played: Tiny, outcome: Outcome, failed: bool, again: bool
+) -> None:
+    fail_judgement(played, outcome)
+    plan = plan_of(played, redo=Redo(failed=failed))
+    assert [(item.talk, item.judges) for item in plan.work] == ([(False, ("strict",))] if again else [])
+
+
+# --- staleness -------------------------------------------------------------------------------------------
+
+
+def test_conversations_made_from_another_card_are_stale_and_kept(played: Tiny) -> None:
+    edit(played.card_file, "slow of speech", "quick of speech")
+    plan = plan_of(played)
+    assert plan.conversations == {"stale": 2, "done": 2}
+    assert plan.work == []
+
+
+def test_stale_conversations_are_done_again_on_request_with_their_judgements(played: Tiny) -> None:
+    edit(played.card_file, "slow of speech", "quick of speech")
+    plan = plan_of(played, redo=Redo(stale=True))
+    assert [(item.talk, item.judges) for item in plan.work] == [(True, ("strict",))] * 2
+
+
+def test_judgements_made_with_another_template_are_stale_alone(played: Tiny) -> None:
+    edit(played.prompts / "pingpong_v2" / "judge.jinja", "strictly", "mildly")
+    plan = plan_of(played)
+    assert (plan.conversations, plan.judgements) == ({"done": CELLS}, {"stale": CELLS})
+    assert plan.work == []
+    assert len(plan_of(played, redo=Redo(stale=True)).work) == CELLS
+
+
+def test_a_judgement_of_another_conversation_is_stale(played: Tiny) -> None:
+    old = conversation_of(played)
+    changed = old.messages[-1].model_copy(update={"content": "Another answer."})
+    new = sealed(old.model_copy(update={"messages": (*old.messages[:-1], changed)}))
+    played.tree.write_conversation(new, replace=True)
+    assert plan_of(played).judgements == {"stale": 1, "done": CELLS - 1}
+
+
+def test_a_display_name_makes_nothing_stale(played: Tiny) -> None:
+    edit(played.models, 'name = "Bard"', 'name = "The Bard"')
+    assert plan_of(played).conversations == {"done": CELLS}
+
+
+# --- what it is likely to take -----------------------------------------------------------------------------
+
+
+def test_an_estimate_counts_calls_by_role_and_model(tiny: Tiny) -> None:
+    plan = plan_of(tiny, ("bard", "actor"), ("strict", "lenient"))
+    rows = {(row.role, row.model): row.calls for row in estimate(plan, tiny.protocol(), tiny.catalog())}
+    assert rows == {
+        ("interrogator", "asker"): 20,
+        ("judge", "lenient"): 8,
+        ("judge", "strict"): 8,
+        ("player", "actor"): 10,
+        ("player", "bard"): 10,
+    }
+
+
+def test_an_estimate_is_priced_by_the_catalog(tiny: Tiny) -> None:
+    for row in estimate(plan_of(tiny), tiny.protocol(), tiny.catalog()):
+        assert row.cost == (Decimal(row.prompt_tokens) + 2 * row.completion_tokens) / 1_000_000
+        assert row.cost > 0
+
+
+def test_an_unknown_price_stays_unknown_in_an_estimate(tiny: Tiny) -> None:
+    rows = estimate(plan_of(tiny, ("actor",)), tiny.protocol(), tiny.catalog())
+    assert [row.cost for row in rows if row.model == "actor"] == [None]
+
+
+def test_an_estimate_of_nothing_is_empty(played: Tiny) -> None:
+    assert estimate(plan_of(played), played.protocol(), played.catalog()) == []
+
+
+def test_an_estimate_is_within_reach_of_what_is_asked(tiny: Tiny) -> None:
+    script = Script()
+    protocol = tiny.protocol()
+    guess = protocol.estimate(tiny.cell())
+    asyncio.run(protocol.converse(tiny.cell(), script))
+    asked = sum(len(m.content) for request in script.of("player") for m in request.messages) / 4
+    assert asked / 3 < guess.prompt_tokens["player"] < asked * 3

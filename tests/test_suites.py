@@ -1,0 +1,226 @@
+"""Suites, cards and situations: what is read, what is refused, and the repository's own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bench.catalog import Catalog, load_catalog
+from bench.errors import CatalogError
+from bench.suites import Card, SceneSet, Situation, Suite, load_suite, suite_files
+from tests.tiny import ROOT, Tiny, edit, make_tiny
+
+PROMPTS = ROOT / "prompts"
+LANGUAGES = ("en", "ru")
+
+
+@pytest.fixture
+def tiny(tmp_path: Path) -> Tiny:
+    return make_tiny(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def catalog() -> Catalog:
+    return load_catalog(ROOT / "models.toml")
+
+
+@pytest.fixture(scope="module")
+def pingpong() -> Suite:
+    return load_suite(PROMPTS, "pingpong")
+
+
+@pytest.fixture(params=LANGUAGES)
+def scenes(request: pytest.FixtureRequest, pingpong: Suite) -> SceneSet:
+    return pingpong.language(request.param)
+
+
+def refused(tiny: Tiny) -> CatalogError:
+    with pytest.raises(CatalogError) as caught:
+        load_suite(tiny.prompts, "tiny")
+    assert "\n" not in caught.value.line()
+    return caught.value
+
+
+# --- the repository's own --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", sorted(suite_files(PROMPTS)))
+def test_every_suite_loads_and_its_models_exist(name: str, catalog: Catalog) -> None:
+    load_suite(PROMPTS, name).check_models(catalog)
+
+
+def test_the_main_suite_has_eight_characters_and_eight_situations(scenes: SceneSet) -> None:
+    assert (len(scenes.cards), len(scenes.situations)) == (8, 8)
+
+
+def test_seven_situations_have_four_turns_and_one_has_eight(pingpong: Suite, scenes: SceneSet) -> None:
+    assert sorted(pingpong.turns_of(s) for s in scenes.situations.values()) == [4] * 7 + [8]
+
+
+def test_a_player_is_judged_on_288_turns_of_64_conversations(pingpong: Suite, scenes: SceneSet) -> None:
+    turns = [pingpong.turns_of(s) for _ in scenes.cards for s in scenes.situations.values()]
+    assert (len(turns), sum(turns)) == (64, 288)
+
+
+def test_cards_are_written_in_different_styles(scenes: SceneSet) -> None:
+    assert len({card.style for card in scenes.cards.values()}) == 8
+
+
+def test_situations_are_of_both_kinds(scenes: SceneSet) -> None:
+    kinds = [s.kind for s in scenes.situations.values()]
+    assert min(kinds.count("common"), kinds.count("attack")) >= 2
+
+
+def test_characters_come_from_several_places(scenes: SceneSet) -> None:
+    sources = [card.source for card in scenes.cards.values()]
+    assert len(set(sources)) >= 4
+    assert len({card.char_name for card in scenes.cards.values()}) == 8
+
+
+def test_a_summary_does_not_give_the_card_away(scenes: SceneSet) -> None:
+    for card in scenes.cards.values():
+        assert len(card.summary) < 200
+        assert card.summary not in card.system_prompt
+
+
+def test_russian_texts_are_russian(pingpong: Suite) -> None:
+    scenes = pingpong.language("ru")
+    for text in (
+        *(t for c in scenes.cards.values() for t in (c.summary, c.system_prompt)),
+        *(s.text for s in scenes.situations.values()),
+    ):
+        letters = [c for c in text.lower() if c.isalpha()]
+        assert sum("а" <= c <= "я" or c == "ё" for c in letters) > 0.8 * len(letters)
+
+
+def test_the_quickstart_is_small_and_needs_the_embedded_model_only(catalog: Catalog) -> None:
+    suite = load_suite(PROMPTS, "quickstart")
+    names = (*suite.entry.player.models, suite.interrogator, *suite.judges)
+    assert all(catalog.provider_of(name).embedded for name in names)
+    scenes = suite.language("en")
+    turns = [suite.turns_of(s) for _ in scenes.cards for s in scenes.situations.values()]
+    assert (len(turns), max(turns)) == (4, 2)
+
+
+@pytest.mark.parametrize("name", ["demo", "quickstart"])
+def test_suites_of_the_embedded_model_are_called_demonstrations(name: str) -> None:
+    assert load_suite(PROMPTS, name).entry.demonstration
+
+
+# --- what is refused -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("kind", "old", "new", "said"),
+    [
+        ("card", "summary =", "sumary =", "unknown key 'sumary' (did you mean 'summary'?)"),
+        ("card", "summary =", "sumary =", "key 'summary' is missing"),
+        ("card", '"Anna, who keeps a lighthouse."', '""', "summary"),
+        ("card", "who keeps", "who\\nkeeps", "must be one line"),
+        ("card", "example_prompt", "exemple_prompt", "did you mean 'example_prompt'?"),
+        ("card", "source = ", "# ", "key 'source' is missing"),
+        ("situation", "num_turns", "num_turn", "did you mean 'num_turns'?"),
+        ("situation", "num_turns = 2", "num_turns = 0", "num_turns"),
+        ("situation", "num_turns = 2", "num_turns = 'two'", "num_turns"),
+        ("situation", '"common"', '"comon"', "got 'comon'"),
+        ("suite", "[interrogator]", "[interogator]", "did you mean 'interrogator'?"),
+        ("suite", "[interrogator]", "[interogator]", "key 'interrogator' is missing"),
+        ("suite", 'models = ["asker"]', "models = []", "exactly one interrogator"),
+        ("suite", 'models = ["strict"]', "models = []", "at least one judge"),
+        ("suite", "temperature = 0.6", "temprature = 0.6", "did you mean 'temperature'?"),
+        ("suite", "temperature = 0.6", "temperature = 3", "player.sampling.temperature"),
+        ("suite", "[languages.en]", "[languages]", "languages"),
+        ("suite", "[languages.en]", "[languages.en]\ncharacter = []", "did you mean 'characters'?"),
+        (
+            "suite",
+            "[languages.en]",
+            '[languages.en]\ncharacters = ["ana"]',
+            "no character is called 'ana'. Did",
+        ),
+        ("suite", "[languages.en]", "[languages.fr]", "there is no character"),
+        ("suite", "[limits]", "[limits", "malformed TOML"),
+    ],
+)
+def test_a_mistake_is_named_with_its_file(tiny: Tiny, kind: str, old: str, new: str, said: str) -> None:
+    path = {"card": tiny.card_file, "situation": tiny.situation_file, "suite": tiny.suite_file}[kind]
+    edit(path, old, new)
+    line = refused(tiny).line()
+    assert said in line
+    assert str(path) in line
+
+
+def test_an_unknown_suite_is_answered_with_the_nearest(tiny: Tiny) -> None:
+    with pytest.raises(CatalogError, match="Did you mean 'tiny'"):
+        load_suite(tiny.prompts, "tinny")
+
+
+def test_an_unknown_language_is_answered_with_what_there_is(tiny: Tiny) -> None:
+    with pytest.raises(CatalogError, match=r"no language is called 'xx'.*There are: en"):
+        load_suite(tiny.prompts, "tiny").language("xx")
+
+
+def test_a_model_that_the_catalog_lacks_is_named(tiny: Tiny) -> None:
+    edit(tiny.suite_file, '"bard"', '"bart"')
+    with pytest.raises(CatalogError, match=r"suite tiny.*no model is called 'bart'.*Did you mean 'bard'"):
+        load_suite(tiny.prompts, "tiny").check_models(tiny.catalog())
+
+
+@pytest.mark.parametrize("name", ["Tiny", "tiny.v2", "tiny_2", "index"])
+def test_a_suite_is_named_as_its_results_folder_will_be(tiny: Tiny, name: str) -> None:
+    tiny.suite_file.rename(tiny.suite_file.with_name(f"{name}.toml"))
+    with pytest.raises(CatalogError, match="cannot name a suite"):
+        suite_files(tiny.prompts)
+
+
+def test_a_language_is_named_as_its_results_folder_will_be(tiny: Tiny) -> None:
+    for kind in ("characters", "situations"):
+        (tiny.prompts / kind / "en").rename(tiny.prompts / kind / "pt-BR")
+    edit(tiny.suite_file, "[languages.en]", "[languages.pt-BR]")
+    assert "'pt-BR' cannot name a language" in refused(tiny).line()
+
+
+def test_two_suites_of_one_name_are_refused(tiny: Tiny) -> None:
+    other = tiny.prompts / "other_protocol" / "tiny.toml"
+    other.parent.mkdir()
+    other.write_bytes(tiny.suite_file.read_bytes())
+    with pytest.raises(CatalogError, match="already"):
+        suite_files(tiny.prompts)
+
+
+def test_a_prompts_folder_that_is_missing_is_named(tmp_path: Path) -> None:
+    with pytest.raises(CatalogError, match=r"no such folder.*--prompts"):
+        suite_files(tmp_path / "no")
+
+
+# --- what a suite selects --------------------------------------------------------------------------------
+
+
+def test_a_suite_takes_all_scenes_unless_it_names_some(tiny: Tiny) -> None:
+    assert list(load_suite(tiny.prompts, "tiny").language("en").cards) == ["anna", "bruno"]
+
+
+def test_a_suite_that_names_its_scenes_has_them_in_its_own_order(tiny: Tiny) -> None:
+    edit(tiny.suite_file, "[languages.en]", '[languages.en]\ncharacters = ["bruno", "anna"]')
+    assert list(load_suite(tiny.prompts, "tiny").language("en").cards) == ["bruno", "anna"]
+
+
+def test_a_suite_may_cut_its_conversations_short(tiny: Tiny) -> None:
+    edit(tiny.suite_file, 'version = "1"', 'version = "1"\nmax_turns = 2')
+    suite = load_suite(tiny.prompts, "tiny")
+    assert [suite.turns_of(s) for s in suite.language("en").situations.values()] == [2, 2]
+
+
+def test_a_mistake_in_a_card_that_no_suite_wants_stops_nobody(tiny: Tiny) -> None:
+    edit(tiny.card_file, "summary =", "sumary =")
+    edit(tiny.suite_file, "[languages.en]", '[languages.en]\ncharacters = ["bruno"]')
+    assert list(load_suite(tiny.prompts, "tiny").language("en").cards) == ["bruno"]
+
+
+def test_entries_are_frozen(tiny: Tiny) -> None:
+    scenes = load_suite(tiny.prompts, "tiny").language("en")
+    card: Card = scenes.cards["anna"]
+    situation: Situation = scenes.situations["hello"]
+    for entry in (card, situation):
+        with pytest.raises(ValueError, match="frozen"):
+            entry.tags = ("x",)
