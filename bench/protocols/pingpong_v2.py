@@ -316,9 +316,9 @@ def _read_verdict(text: str, turns: int, attempt: int) -> _Read:
 
 def _complaint(fault: str) -> str:
     """What a re-ask adds to the prompt."""
-    return (
-        f"\n\nYour last reply could not be used. {fault} Send the whole JSON object again." if fault else ""
-    )
+    if not fault:
+        return ""
+    return f"\n\nYour last reply could not be used. {fault.rstrip('.')}. Send the whole JSON object again."
 
 
 def _failure(role: Role, turn: int, reply: Reply, fault: str = "") -> Failure:
