@@ -61,7 +61,7 @@ clean: ## delete what was built, keep results and cache
 	rm -rf build
 
 lock: $(VENV)/ready ## resolve requirements.lock anew (needs uv)
-	uv pip compile pyproject.toml --group dev --group embedded --universal --python-version 3.11 \
+	uv pip compile pyproject.toml --all-extras --group dev --group embedded --universal --python-version 3.11 \
 		--generate-hashes --no-header --no-annotate --upgrade -o requirements.lock
 
 # The lock file is complete, so nothing is resolved (--no-deps): what is not in it is not installed.

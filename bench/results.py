@@ -12,13 +12,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import TypeVar
 
 from pydantic import ValidationError
 
 from bench.errors import RecordError
-from bench.files import write_atomically
+from bench.files import BulkWriter, write_atomically
 from bench.records import (
     SCHEMA_VERSION,
     Cell,
@@ -27,6 +28,7 @@ from bench.records import (
     PlayerInfo,
     Record,
     canonical,
+    sha256_of,
 )
 from bench.slugs import slug
 
@@ -34,6 +36,8 @@ T = TypeVar("T", bound=Record)
 
 NOT_SUITES = frozenset({"external", "human"})
 """Folders of the results tree that hold other things than suites."""
+
+_slug = lru_cache(maxsize=16384)(slug)
 
 
 def read_record(kind: type[T], path: Path) -> T:
@@ -80,10 +84,10 @@ class ResultsTree:
     # Where things lie
 
     def board_folder(self, suite: str, language: str) -> Path:
-        return self.root / slug(suite) / slug(language)
+        return self.root / _slug(suite) / _slug(language)
 
     def player_folder(self, suite: str, language: str, player: str) -> Path:
-        return self.board_folder(suite, language) / slug(player)
+        return self.board_folder(suite, language) / _slug(player)
 
     def conversation_path(self, cell: Cell) -> Path:
         folder = self.player_folder(cell.suite, cell.language, cell.player)
@@ -91,7 +95,7 @@ class ResultsTree:
 
     def judgement_path(self, cell: Cell, judge: str) -> Path:
         folder = self.player_folder(cell.suite, cell.language, cell.player)
-        return folder / "judgements" / slug(judge) / _cell_file(cell)
+        return folder / "judgements" / _slug(judge) / _cell_file(cell)
 
     # What there is
 
@@ -135,6 +139,12 @@ class ResultsTree:
 
     # Writing
 
+    def check_writable(self) -> None:
+        """Raise StorageError where nothing can be written: better before a call is paid than after it."""
+        probe = self.root / ".writable"
+        write_atomically(probe, b"")
+        probe.unlink(missing_ok=True)
+
     def write_conversation(self, record: Conversation, *, replace: bool = False) -> bool:
         """Write a conversation; one that is there stays unless ``replace``. Returns whether written."""
         return write_atomically(self.conversation_path(record), _bytes(record), replace=replace)
@@ -144,18 +154,18 @@ class ResultsTree:
         return write_atomically(self.judgement_path(record, record.judge), _bytes(record), replace=replace)
 
     def write_imported(
-        self, suite: str, language: str, record: PlayerInfo | Conversation | Judgement
-    ) -> bool:
-        """Write a record that can be imported again, without waiting for the disk; one that is there is
-        replaced. Returns whether it is new or changed."""
-        match record:
-            case PlayerInfo():
-                path = self.player_folder(suite, language, record.player) / "player.json"
-            case Conversation():
-                path = self.conversation_path(record)
-            case Judgement():
-                path = self.judgement_path(record, record.judge)
-        return write_atomically(path, _bytes(record), durable=False)
+        self, suite: str, language: str, record: PlayerInfo | Conversation | Judgement, writer: BulkWriter
+    ) -> None:
+        """Have a record written in bulk, sealed if it has a digest; one that is there is replaced."""
+        folder = f"{self.root}/{_slug(suite)}/{_slug(language)}/{_slug(record.player)}"
+        data = record.plain()
+        if isinstance(record, PlayerInfo):
+            writer.write(f"{folder}/player.json", canonical(data).encode())
+            return
+        del data["digest"]
+        data["digest"] = sha256_of(data)
+        kind = f"judgements/{_slug(record.judge)}" if isinstance(record, Judgement) else "conversations"
+        writer.write(f"{folder}/{kind}/{_cell_file(record)}", canonical(data).encode())
 
     def write_player(self, suite: str, language: str, info: PlayerInfo) -> bool:
         """Write player.json; returns whether it is new or changed."""
@@ -169,7 +179,7 @@ def _bytes(record: Record) -> bytes:
 
 
 def _cell_file(cell: Cell) -> str:
-    return f"{slug(cell.character)}.{slug(cell.situation)}.json"
+    return f"{_slug(cell.character)}.{_slug(cell.situation)}.json"
 
 
 def _folders(parent: Path) -> list[Path]:

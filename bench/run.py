@@ -6,7 +6,9 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import partial
 from typing import Protocol as Interface
+from typing import TypeVar
 
 from bench.catalog import Catalog
 from bench.chat.budget import Budget
@@ -14,10 +16,13 @@ from bench.chat.budget import BudgetReached as BudgetReached
 from bench.chat.client import Chat
 from bench.chat.requests import ChatRequest, Reply
 from bench.errors import ProviderError, StorageError
+from bench.keeping import Keeper
 from bench.plan import CellWork, Plan
 from bench.protocols import Protocol
 from bench.records import Conversation, Judgement
 from bench.results import ResultsTree
+
+T = TypeVar("T")
 
 
 class Listener(Interface):
@@ -35,14 +40,18 @@ class RunReport:
     conversations_failed: int = 0
     judgements: int = 0
     judgements_failed: int = 0
+    re_asks: int = 0
+    """Replies that could not be used, so that the model was asked again with the fault named."""
     budget_reached: bool = False
 
     def conversation_done(self, record: Conversation) -> None:
         self.conversations += 1
+        self.re_asks += _re_asks(record)
         self.conversations_failed += record.status == "failed"
 
     def judgement_done(self, record: Judgement) -> None:
         self.judgements += 1
+        self.re_asks += _re_asks(record)
         self.judgements_failed += record.status == "failed"
 
 
@@ -60,7 +69,7 @@ class Runner:
         max_cost: Decimal | None = None,
     ) -> None:
         self._protocol = protocol
-        self._tree = tree
+        self._keeper = Keeper(protocol, tree, catalog)
         self._chat = chat
         self._catalog = catalog
         self._budget = Budget(max_cost, chat.stats)
@@ -110,7 +119,7 @@ class Runner:
         if item.talk or conversation is None:
             async with self._window(item.cell.player):
                 conversation = await self._protocol.converse(item.cell, self._ask)
-                await self._write(lambda: self._tree.write_conversation(conversation, replace=True))
+                conversation = await self._write(partial(self._keeper.conversation, conversation))
             for listener in self._listeners:
                 listener.conversation_done(conversation)
         if conversation.status == "failed":
@@ -122,16 +131,23 @@ class Runner:
 
     async def _judge(self, conversation: Conversation, judge: str) -> None:
         judgement = await self._protocol.judge(conversation, judge, self._ask)
-        await self._write(lambda: self._tree.write_judgement(judgement, replace=True))
+        judgement = await self._write(partial(self._keeper.judgement, judgement))
         for listener in self._listeners:
             listener.judgement_done(judgement)
 
-    async def _write(self, write: Callable[[], bool]) -> None:
+    async def _write(self, write: Callable[[], T]) -> T:
         """Write in a thread, to its end even where the run is being cancelled: it has been paid for."""
-        await asyncio.shield(asyncio.to_thread(write))
+        return await asyncio.shield(asyncio.to_thread(write))
 
     async def _ask(self, request: ChatRequest) -> Reply:
         if self._stop is not None:
             raise self._stop
         self._budget.check()
         return await self._chat.ask(request)
+
+
+def _re_asks(record: Conversation | Judgement) -> int:
+    """Calls of a record beyond the first for each message, or for the verdict."""
+    if isinstance(record, Judgement):
+        return max(0, len(record.calls) - 1)
+    return len(record.calls) - len({(call.role, call.turn) for call in record.calls})

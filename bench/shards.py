@@ -1,4 +1,4 @@
-"""A suite's cells in several parts, for machines that share nothing: each works into a results tree of its own.
+"""A suite's cells in several parts, for machines that share nothing: each works into a tree of its own.
 
 Which part a cell belongs to hangs on the suite, the language and the player alone, not on what is done
 already nor on which other players are asked for; so parts never overlap, and their trees merge by copying.

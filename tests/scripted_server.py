@@ -379,8 +379,9 @@ class ScriptedServer:
         raw = await reader.readexactly(int(headers.get("content-length", "0")))
         path = request_line.split(" ")[1]
         if not path.split("?")[0].endswith("/chat/completions"):
-            await self._send(writer, error(404, f"no such path: {path}"))
-            return True
+            answer = self.elsewhere(request_line.split(" ")[0], path, headers, raw)
+            await self._send(writer, answer)
+            return answer.way == "whole"
         self.count += 1
         self.at_once += 1
         self.most_at_once = max(self.most_at_once, self.at_once)
@@ -398,6 +399,10 @@ class ScriptedServer:
             self.at_once -= 1
         await self._send(writer, answer)
         return answer.way == "whole"
+
+    def elsewhere(self, method: str, path: str, headers: Mapping[str, str], raw: bytes) -> Answer:
+        """The answer to what is no chat completion; a subclass may serve more of the API."""
+        return error(404, f"no such path: {path}")
 
     async def _send(self, writer: asyncio.StreamWriter, answer: Answer) -> None:
         payload = answer.payload()

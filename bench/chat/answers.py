@@ -55,10 +55,19 @@ def answer_from(content: bytes, messages: Sequence[Message], secrets: Iterable[s
     if not isinstance(payload, dict):
         return Fault("transport", f"the answer is no JSON object: {_opening(text, secrets)}")
     result = _answer_in(payload, text, messages, secrets)
-    if isinstance(result, Fault):
-        usage = usage_of(payload.get("usage"), messages, "")
-        return result if usage.estimated else replace(result, usage=usage)
-    return result
+    if isinstance(result, Answer):
+        return _without(result, secrets)
+    usage = usage_of(payload.get("usage"), messages, "")
+    return result if usage.estimated else replace(result, usage=usage)
+
+
+def _without(answer: Answer, secrets: Iterable[str]) -> Answer:
+    """``answer`` without secrets that JSON escapes had hidden in the body."""
+    texts = {name: value for name, value in answer if isinstance(value, str) and name != "outcome"}
+    for secret in secrets:
+        texts = {name: value.replace(secret, REDACTED) for name, value in texts.items()}
+    changed = {name: value for name, value in texts.items() if value != getattr(answer, name)}
+    return answer.model_copy(update=changed) if changed else answer
 
 
 def _answer_in(

@@ -76,7 +76,7 @@ class BatchApi:
         return made.id
 
     async def create(self, file_id: str, token: str) -> BatchView:
-        """Make a batch of an uploaded file. After BatchTrouble it may exist all the same: see :meth:`find`."""
+        """Make a batch of an uploaded file. After BatchTrouble it may exist all the same (:meth:`find`)."""
         with self._troubles():
             made = await self._client.batches.create(
                 input_file_id=file_id,

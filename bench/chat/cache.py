@@ -19,6 +19,7 @@ import diskcache
 from pydantic import ValidationError
 
 from bench.chat.answers import Answer
+from bench.chat.claims import Claims
 from bench.records import Record
 
 CACHE_VERSION = 1
@@ -68,6 +69,9 @@ class JsonTextDisk(diskcache.Disk):  # type: ignore[misc]
             _refuse("value")
         return value
 
+    def remove(self, file_path: object) -> None:
+        """Nothing: no entry of ours has a file, and the name in a row that is not ours may be any path."""
+
 
 def _refuse(what: str) -> NoReturn:
     raise ValueError(f"a cache {what} that is not plain text is refused")
@@ -88,10 +92,13 @@ class ResponseCache:
         self._unsaved: dict[str, str] = {}
         self._try_again_at = 0.0
         self._disk: Any = None
+        self._claims: Claims | None = None
         try:
             self._disk = _opened(folder)
         except _FAULTS as error:
             self._warn(error, "the run goes on without it")
+        else:
+            self._claims = Claims(folder)
 
     def __enter__(self) -> ResponseCache:
         return self
@@ -147,8 +154,21 @@ class ResponseCache:
             else:
                 self._give_up(error)
 
+    def claim(self, key: str) -> bool:
+        """Claim the request of ``key`` before it is sent; False where another process has it in flight, whose
+        answer will be here soon. Whoever has claimed it gives it back by :meth:`release`."""
+        return self._claims is None or self._claims.take(key)
+
+    def release(self, key: str) -> None:
+        """Give the claim on ``key`` back, after its answer was put."""
+        if self._claims is not None:
+            self._claims.give(key)
+
     def close(self) -> None:
         """Save what waits in memory, and close the database."""
+        if self._claims is not None:
+            self._claims.close()
+            self._claims = None
         if self._disk is None:
             return
         self._save_held()

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
+from time import monotonic
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol
 
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 
 NO_EMBEDDED = "embedded"
 """What stands for the embedded model in cache keys where nobody gave its identity."""
+FIRST_LOOK, LONGEST_LOOK = 0.02, 0.5
+"""Seconds between looks at a call that another process has in flight."""
 
 
 class EmbeddedHandle(Protocol):
@@ -178,6 +181,21 @@ class Chat:
             del self._flights[key]
 
     async def _sent(self, prepared: Prepared) -> Reply:
+        """The reply to a call that is sent, unless another process on the same cache is just sending it."""
+        cache = self._cache
+        if cache is None:
+            return await self._asked(prepared)
+        wait, patience = FIRST_LOOK, monotonic() + self._retry.total_seconds
+        while not (claimed := cache.claim(prepared.key)) and monotonic() < patience:
+            await asyncio.sleep(wait)
+            wait = min(2 * wait, LONGEST_LOOK)
+        try:
+            return self.kept(prepared) or await self._asked(prepared)
+        finally:
+            if claimed:
+                cache.release(prepared.key)
+
+    async def _asked(self, prepared: Prepared) -> Reply:
         endpoint = await self._endpoint(prepared)
         body = prepared.body.encode()
         policy = self._retry

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from bench.chat.secrets import redacted
+from bench.chat.secrets import REDACTED, redacted
 from bench.records import Usage
 
 FaultKind = Literal["unreachable", "transport", "rate_limited", "rejected", "content_filter", "user"]
@@ -120,6 +120,8 @@ def fault_in_success(payload: Mapping[str, Any], secrets: Iterable[str], wait: f
 
 def shortened(text: str, secrets: Iterable[str]) -> str:
     """A provider's message on one line, without markup, secrets and excess."""
+    for secret in secrets:  # before anything is cut, or a secret might be cut in two
+        text = text.replace(secret, REDACTED)
     line = " ".join(redacted(_TAGS.sub(" ", text[:20_000]), secrets).split())
     line = "".join(c for c in line if c.isprintable())
     return line if len(line) <= LONGEST_MESSAGE else line[: LONGEST_MESSAGE - 3].rstrip() + "..."

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from base64 import b64encode
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.parse import parse_qsl, quote, quote_plus, unquote, urlsplit
 
 from dotenv import dotenv_values
 
@@ -21,7 +22,7 @@ _KEY_SHAPES = re.compile(
     \b(?:sk|pk|rk|xai|gsk|hf|ghp|gho|pplx|nvapi|r8)[-_][A-Za-z0-9_-]{8,}   # keys that start with their kind
     | \bAIza[A-Za-z0-9_-]{20,} | \bAKIA[A-Z0-9]{12,}
     | \beyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_.-]+                                 # JSON web tokens
-    | (?<=bearer\ )[^\s"',;]{6,}
+    | (?<=bearer\ )[^\s"',;]{6,} | (?<=basic\ )[A-Za-z0-9+/_-]{6,}={0,2}
     | (?<=://)[^/\s:@]+:[^/\s@]+(?=@)                                          # user:password in a URL
     | (?<=[?&])(?:api[-_]?key|key|token|access_token|secret|sig)=[^&\s"']+
     """
@@ -29,6 +30,7 @@ _KEY_SHAPES = re.compile(
 _HARMLESS_HEADERS = frozenset(
     {"http-referer", "referer", "x-title", "user-agent", "accept", "anthropic-version"}
 )
+_HARMLESS_QUERIES = frozenset({"api-version"})
 
 
 class Environment:
@@ -76,7 +78,8 @@ def key_of(name: str, provider: Provider, environment: Environment) -> str | Non
 
 
 def secrets_of(provider: Provider, key: str | None) -> tuple[str, ...]:
-    """All secret strings that calls to ``provider`` carry: key, header values, userinfo, query values."""
+    """All secret strings that calls to ``provider`` carry: key, header values, userinfo, query values; each also
+    as it looks in a URL, and userinfo as the header that it becomes."""
     found: set[str] = set()
     if key:
         found.add(key)
@@ -85,10 +88,14 @@ def secrets_of(provider: Provider, key: str | None) -> tuple[str, ...]:
     try:
         url = urlsplit(provider.base_url)
         found.update(part for part in (url.username, url.password) if part)
-        found.update(value for _, value in parse_qsl(url.query))
+        if url.username or url.password:
+            pair = f"{unquote(url.username or '')}:{unquote(url.password or '')}"
+            found.add(b64encode(pair.encode()).decode())
+        found.update(value for name, value in parse_qsl(url.query) if name not in _HARMLESS_QUERIES)
     except ValueError:
         pass
-    found.update(unquote(part) for part in list(found))
+    for read in (unquote, lambda part: quote(part, safe=""), quote_plus):
+        found.update(read(part) for part in list(found))
     return tuple(sorted((s for s in found if len(s) >= SHORTEST_SECRET), key=len, reverse=True))
 
 

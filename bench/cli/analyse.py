@@ -93,7 +93,7 @@ def _text(analysis: Analysis) -> str:
     reasons = list(dict.fromkeys(str(row["reason"]) for row in analysis.rows if row.get("reason")))
     rows = [
         [
-            *(plain_text(_shown(row[name])) for name in columns),
+            *(plain_text(_shown(name, row[name])) for name in columns),
             *([f"[{reasons.index(str(row['reason'])) + 1}]" if row.get("reason") else ""] if reasons else []),
         ]
         for row in analysis.rows
@@ -102,7 +102,11 @@ def _text(analysis: Analysis) -> str:
     return head + aligned([*columns, *([""] if reasons else [])], rows, left=words) + notes
 
 
-def _shown(value: object) -> str:
+_EMPTY = {"player": "(all)", "judges": "(all)", "board": "(mean)"}
+"""What an empty name stands for, by column."""
+
+
+def _shown(name: str, value: object) -> str:
     if value is None:
         return "–"
-    return f"{value:.3f}" if isinstance(value, float) else str(value) or "(all)"
+    return f"{value:.3f}" if isinstance(value, float) else str(value) or _EMPTY.get(name, "–")

@@ -63,6 +63,7 @@ def run_jobs(
             print_states(console, job.plan)
     if not work:
         return
+    where.tree().check_writable()
     try:
         with _seldom_collected(), asyncio.Runner(loop_factory=_loop_factory()) as runner:
             runner.run(_execute(where, catalog, work, max_cost, cached, console))
@@ -144,7 +145,7 @@ async def _execute(
                     await _execute_job(job, where.tree(), chat, catalog, max_cost, (progress, total))
                     if total.budget_reached:
                         break
-            _print_report(total, chat.stats)
+            print_report(total, chat.stats)
 
 
 async def _execute_job(
@@ -155,10 +156,6 @@ async def _execute_job(
     max_cost: Decimal | None,
     listeners: tuple[Progress, RunReport],
 ) -> None:
-    suite, language = job.protocol.suite.id, job.protocol.language
-    for player in job.players:
-        sampling = job.protocol.player_parameters(player)
-        tree.write_player(suite, language, catalog.player_info(player, sampling))
     runner = Runner(job.protocol, tree, chat, catalog, listeners=listeners, max_cost=max_cost)
     try:
         await runner.run(job.plan)
@@ -166,12 +163,14 @@ async def _execute_job(
         listeners[1].budget_reached = True
 
 
-def _print_report(report: RunReport, stats: Stats) -> None:
+def print_report(report: RunReport, stats: Stats) -> None:
     click.echo(
         f"{report.conversations} conversations ({report.conversations_failed} failed),"
         f" {report.judgements} judgements ({report.judgements_failed} failed);"
         f" {stats.sent} requests sent, {stats.retried} of them retries, {stats.cached} replies from cache;"
         f" {money(stats)}"
     )
+    if report.re_asks:
+        click.echo(f"{report.re_asks} replies could not be used and were asked for again.")
     if report.budget_reached:
         click.echo("Stopped: the money that --max-cost allows is spent. The same command goes on from there.")

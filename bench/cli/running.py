@@ -9,7 +9,9 @@ from rich.console import Console
 from rich.table import Table
 
 from bench.catalog import Catalog
+from bench.chat.batch_states import pending_files
 from bench.cli.asking import Asked, Spending, asking, jobs_for, spending
+from bench.cli.budget import check_prices
 from bench.cli.execution import Job, print_states, run_jobs
 from bench.cli.options import Places, places
 from bench.plan import estimate
@@ -61,8 +63,13 @@ def _print_costs(console: Console, job: Job, catalog: Catalog) -> None:
 @click.command()
 @asking
 @spending
+@click.option(
+    "--cluster",
+    metavar="ADDRESS",
+    help="Work on the cells by the workers of the Dask scheduler there, such as tcp://10.0.0.1:8786.",
+)
 @places
-def run(asked: Asked, limits: Spending, where: Places) -> None:
+def run(asked: Asked, limits: Spending, cluster: str | None, where: Places) -> None:
     """Run what SUITE still needs: conversations side by side, each judged as soon as it has ended.
 
     Finished conversations and judgements are on disk at once; stop it by Ctrl-C whenever you like, and the
@@ -70,26 +77,64 @@ def run(asked: Asked, limits: Spending, where: Places) -> None:
     connection or a rate limit was to blame.
     """
     suite, catalog, jobs = jobs_for(where, asked)
+    check_prices(catalog, jobs, limits)
+    if cluster is not None:
+        from bench.cli.clustering import run_on_cluster
+
+        run_on_cluster(where, jobs, suite, limits, cluster)
+        return
     run_jobs(where, catalog, jobs, suite, limits.max_cost, cached=limits.cached)
 
 
 @click.command()
 @asking
 @click.option("--reparse", is_flag=True, help="Read the kept raw replies again with today's parser. No call.")
+@click.option(
+    "--batch", is_flag=True, help="Ask through the judges' Batch APIs: cheaper, and within 24 hours."
+)
+@click.option(
+    "--poll",
+    type=click.FloatRange(min=0.01),
+    default=30.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="With --batch: how often to look how it stands.",
+)
 @spending
 @places
-def judge(asked: Asked, reparse: bool, limits: Spending, where: Places) -> None:
+def judge(asked: Asked, reparse: bool, batch: bool, poll: float, limits: Spending, where: Places) -> None:
     """Have conversations that exist judged, without talking to any player.
 
-    Name further judges by --judge; without --player all players of the suite are judged.
+    Name further judges by --judge; without --player all players of the suite are judged. With --batch the
+    command waits for the batches it has made; stop it as you like, the same command picks them up.
     """
+    if reparse and (batch or asked.shard):
+        raise click.UsageError("--reparse calls nobody: it goes with neither --batch nor --shard")
     suite, catalog, jobs = jobs_for(where, asked, talk=False)
     if reparse:
         for job in jobs:
             changed, seen = _reparse(where.tree(), job, asked.judges)
             click.echo(f"{suite.id} {job.protocol.language}: {seen} judgements read again, {changed} changed")
         return
+    check_prices(catalog, jobs, limits)
+    if batch:
+        from bench.cli.batching import judge_in_batches
+
+        judge_in_batches(where, catalog, jobs, suite, limits, poll)
+        return
+    _mention_pending(where, suite.id)
     run_jobs(where, catalog, jobs, suite, limits.max_cost, cached=limits.cached)
+
+
+def _mention_pending(where: Places, suite: str) -> None:
+    """Say so where a suite is about to be judged by ordinary calls while batches of it are under way."""
+    count = sum(1 for _ in pending_files(where.cache, suite))
+    if count:
+        click.echo(
+            f"bench: {count} batches of {suite} are not collected yet; what they hold is asked, and paid,"
+            " again. `bench judge --batch` would collect them.",
+            err=True,
+        )
 
 
 def _reparse(tree: ResultsTree, job: Job, judges: tuple[str, ...]) -> tuple[int, int]:

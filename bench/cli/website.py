@@ -30,20 +30,27 @@ def site() -> None:
 @places
 def build(output: str, site_url: str, source_url: str, where: Places) -> None:
     """Build the site of all boards in the results tree. Files that would not change are left alone."""
-    from bench.boards import all_suites, published_board
+    from bench.boards import all_suites
+    from bench.evidence import board_evidence
     from bench.site.build import build_site
     from bench.site.labels import SuiteLabel
 
     suites = all_suites(where.prompts)
     labels = {
-        name: SuiteLabel(suite.entry.title, suite.entry.description, suite.entry.demonstration)
+        name: SuiteLabel(
+            suite.entry.title,
+            suite.entry.description,
+            suite.entry.demonstration,
+            dict.fromkeys(suite.scenes, suite.judges),
+        )
         for name, suite in suites.items()
     }
     report = build_site(
         where.tree(),
         output=Path(output),
         suites=labels,
-        boards=lambda tree, suite, language: published_board(tree, suite, language, suites),
+        evidence=lambda tree, suite, language: board_evidence(tree, suite, language, suites),
+        catalog=where.catalog() if where.models.is_file() else None,
         site_url=site_url,
         source_url=source_url,
     )

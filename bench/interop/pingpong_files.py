@@ -184,6 +184,7 @@ def _depth(value: Any, most: int) -> int:
 def _shaped(name: str, loaded: Any) -> ResultFile:
     if not isinstance(loaded, dict):
         raise Refused("", "holds no JSON object")
+    sound(name, "")
     outputs = loaded.get("outputs")
     if not isinstance(outputs, list) or not outputs:
         raise Refused("outputs", "there are none")
@@ -227,9 +228,9 @@ def _model(loaded: dict[str, Any], key: str, old_key: str, *, default: str | Non
     params = facts.get("params")
     return ModelFacts(
         name=_id(facts["model_name"], f"{key}.model_name"),
-        system_prompt=prompt if isinstance(prompt, str) else "",
+        system_prompt=sound(prompt, key) if isinstance(prompt, str) else "",
         params={
-            name: value
+            sound(name, key): sound(value, key) if isinstance(value, str) else value
             for name, value in (params if isinstance(params, dict) else {}).items()
             if isinstance(value, (str, int, bool)) or (isinstance(value, float) and math.isfinite(value))
         },
@@ -239,4 +240,13 @@ def _model(loaded: dict[str, Any], key: str, old_key: str, *, default: str | Non
 def _id(name: str, place: str) -> str:
     if not name.strip() or len(name) > MAX_ID:
         raise Refused(place, f"is empty or longer than {MAX_ID} characters")
-    return name.strip()
+    return sound(name.strip(), place)
+
+
+def sound(text: str, place: str) -> str:
+    """``text``, unless it cannot be written as UTF-8: JSON can escape half a surrogate pair."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise Refused(place, "holds half a surrogate pair") from None
+    return text

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 
 from bench.catalog import Catalog
 from bench.errors import UserError
+from bench.files import BulkWriter
 from bench.interop.pingpong_files import Problem, result_files
 from bench.interop.pingpong_records import Importer
 from bench.results import NOT_SUITES, ResultsTree
@@ -46,29 +46,28 @@ def import_pingpong(
     where it differs; nothing is deleted. ``own_suites`` are refused as targets, and so is a suite that holds
     evidence which was not imported. Raises UserError.
     """
-    for name, what in ((suite or DEFAULT_SUITE, "suite"), (language, "language")):
-        if slug(name) != name:
-            raise UserError(f"{name!r} cannot name a {what}", mend="Use small letters, digits and '-'.")
-    name = suite or DEFAULT_SUITE
+    name = DEFAULT_SUITE if suite is None else suite
+    for text, what in ((name, "suite"), (language, "language")):
+        if slug(text) != text:
+            raise UserError(f"{text!r} cannot name a {what}", mend="Use small letters, digits and '-'.")
     suites = {1: f"{name}-v1", 2: name}
     for target in suites.values():
         _check_target(tree, target, language, own_suites)
     problems: list[Problem] = []
     importer = Importer(suites, language, catalog, problems)
-    files = written = 0
-    for file in result_files(path, problems):
-        files += 1
-        for record in importer.records(file):
-            written += tree.write_imported(suites[file.version], language, record)
-    if written:
-        os.sync()
+    files = 0
+    with BulkWriter() as writer:
+        for file in result_files(path, problems):
+            files += 1
+            for record in importer.records(file):
+                tree.write_imported(suites[file.version], language, record, writer)
     return ImportReport(
         suites=tuple(sorted({key[0] for key in importer.conversations})),
         files=files,
         players=len(importer.players),
         conversations=len(importer.conversations),
         judgements=len(importer.judgements),
-        written=written,
+        written=writer.written,
         problems=tuple(problems),
     )
 

@@ -13,7 +13,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from bench.catalog import Catalog, Model
-from bench.interop.pingpong_files import Problem, Refused, ResultFile
+from bench.interop.pingpong_files import Problem, Refused, ResultFile, sound
 from bench.records import (
     Cell,
     Conversation,
@@ -22,8 +22,6 @@ from bench.records import (
     PlayerInfo,
     Scene,
     TurnVerdict,
-    messages_sha256,
-    sealed,
     sha256_of,
 )
 
@@ -110,16 +108,17 @@ class Importer:
         )
         key = (cell.suite, cell.player, character, situation)
         messages = _messages(output.get("messages"), f"{place}.messages")
-        sha256 = messages_sha256(messages)
+        sha256 = sha256_of(messages)  # as messages_sha256 of the records that are made of them
         known, source = self.conversations.get(key, (sha256, file.path))
         if known != sha256:
             raise Refused(f"{place}.messages", f"other messages of this cell than in {source}")
         if key not in self.conversations:
-            made.append(_conversation(file, cell, scene, messages))
+            said = tuple(Message.model_validate(message) for message in messages)
+            made.append(_conversation(file, cell, scene, said))
             self.conversations[key] = (sha256, file.path)
         if (key, file.judge) in self.judgements:
             raise Refused(place, f"a second judgement of this cell by {file.judge}")
-        turns = _verdicts(file.version, output, sum(m.role == "user" for m in messages), place)
+        turns = _verdicts(file.version, output, sum(m["role"] == "user" for m in messages), place)
         made.append(_judgement(file, cell, sha256, turns))
         self.judgements.add((key, file.judge))
 
@@ -146,32 +145,30 @@ class Importer:
 
 
 def _conversation(file: ResultFile, cell: Cell, scene: Scene, messages: tuple[Message, ...]) -> Conversation:
-    return sealed(
-        Conversation(
-            **dict(cell),
-            origin=f"{_origin(file)}; interrogator {file.interrogator.name}",
-            scene=scene,
-            fingerprint=sha256_of(["imported", scene.plain(), file.interrogator.name, file.player]),
-            status="complete",
-            messages=messages,
-            calls=(),
-        )
+    """An unsealed conversation: the results tree seals what is imported."""
+    return Conversation(
+        **dict(cell),
+        origin=f"{_origin(file)}; interrogator {file.interrogator.name}",
+        scene=scene,
+        fingerprint=sha256_of(["imported", scene.plain(), file.interrogator.name, file.player]),
+        status="complete",
+        messages=messages,
+        calls=(),
     )
 
 
 def _judgement(file: ResultFile, cell: Cell, sha256: str, turns: tuple[TurnVerdict, ...]) -> Judgement:
-    return sealed(
-        Judgement(
-            **dict(cell),
-            judge=file.judge,
-            origin=f"{_origin(file)}; judge {file.judge_model.name}",
-            fingerprint=sha256_of(["imported", file.judge_model.name, sha256]),
-            conversation_sha256=sha256,
-            status="ok",
-            turns=turns,
-            raw=(),
-            calls=(),
-        )
+    """An unsealed judgement."""
+    return Judgement(
+        **dict(cell),
+        judge=file.judge,
+        origin=f"{_origin(file)}; judge {file.judge_model.name}",
+        fingerprint=sha256_of(["imported", file.judge_model.name, sha256]),
+        conversation_sha256=sha256,
+        status="ok",
+        turns=turns,
+        raw=(),
+        calls=(),
     )
 
 
@@ -211,29 +208,29 @@ def _text(source: Any, key: str, place: str, *, needed: bool = True) -> str:
     """A text field of an object; empty where it is absent and not ``needed``."""
     value = source.get(key) if isinstance(source, dict) else None
     if isinstance(value, str) and (value.strip() or not needed):
-        return value
+        return sound(value, f"{place}.{key}")
     if value is None and not needed:
         return ""
     raise Refused(f"{place}.{key}", "is no text")
 
 
-def _messages(source: Any, place: str) -> tuple[Message, ...]:
+def _messages(source: Any, place: str) -> list[dict[str, str]]:
     """Messages that take turns, the player's last; before the first question there may be a greeting."""
     if not isinstance(source, list) or not source:
         raise Refused(place, "there are none")
-    messages: list[Message] = []
+    messages: list[dict[str, str]] = []
     for n, item in enumerate(source):
         if not isinstance(item, dict):
             raise Refused(f"{place}.{n}", "is no object")
         role, content = item.get("role"), item.get("content")
         if role not in ("user", "assistant") or not isinstance(content, str):
             raise Refused(f"{place}.{n}", "is not a text of user or assistant")
-        if messages and messages[-1].role == role:
+        if messages and messages[-1]["role"] == role:
             raise Refused(f"{place}.{n}", f"two messages of {role} in a row")
-        messages.append(Message(role=role, content=content))
-    if messages[-1].role != "assistant" or len(messages) < 2:
+        messages.append({"role": role, "content": sound(content, f"{place}.{n}")})
+    if messages[-1]["role"] != "assistant" or len(messages) < 2:
         raise Refused(f"{place}.{len(messages) - 1}", "the player has not answered")
-    return tuple(messages)
+    return messages
 
 
 def _verdicts(version: int, output: dict[str, Any], turns: int, place: str) -> tuple[TurnVerdict, ...]:
@@ -242,15 +239,12 @@ def _verdicts(version: int, output: dict[str, Any], turns: int, place: str) -> t
     if not isinstance(scores, dict):
         raise Refused(f"{place}.scores", "there are none")
     columns = {}
+    broke_off = "is_refusal" not in scores and output.get("has_refusal") is True
     refusals = _refusals(scores, output, turns, f"{place}.scores.is_refusal")
     for ours, old in CRITERIA.items():
         key = old if version == 1 and ours not in scores else ours
         values = scores.get(key, [])
-        if (
-            isinstance(values, list)
-            and "is_refusal" not in scores
-            and refusals[-1] == len(values) + 1 == turns
-        ):
+        if broke_off and isinstance(values, list) and len(values) == turns - 1:
             # Version 1 ends at a refusal; what it gave that turn stands beside the scores.
             values = [*values, output.get(f"{key}_score", SCALES[version][0])]
         columns[ours] = _scores(values, turns, SCALES[version], f"{place}.scores.{key}")

@@ -3,25 +3,36 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from bench.catalog import Catalog
 from bench.errors import SiteError
+from bench.external import FOLDER, Alias, Published, load_aliases, load_published, published_lists
+from bench.records import PlayerInfo
 from bench.results import ResultsTree
-from bench.scores.board import Board, board
 from bench.scores.forms import to_csv, to_json
+from bench.scores.frame import Frames, load
+from bench.scores.ledger import Scene
 from bench.site import paths
-from bench.site.board_pages import BoardPages, BoardPlace, Page
+from bench.site.board_pages import board_pages, indexed, shard
+from bench.site.context import BoardContext, Page
+from bench.site.evidence import BoardEvidence, evidence_of
 from bench.site.indexes import search_files, sitemap
-from bench.site.labels import SuiteLabel, label_of, language_name
+from bench.site.labels import BoardPlace, SuiteLabel, language_name, place_of
 from bench.site.output import OutputFolder
+from bench.site.project import FEED, changelog, citation, feed
+from bench.site.rankmap_pages import drawable, rank_map_files
 from bench.site.render import Pages
 from bench.site.shell import NavBoard, Stage1, build_shells
+from bench.site.stamp import Stamper, environment_of
 from bench.site.text import plain
+from bench.site.workers import workers
 
-BoardLoader = Callable[[ResultsTree, str, str], Board]
+EvidenceLoader = Callable[[ResultsTree, str, str], tuple[Frames, "list[Scene] | None"]]
+"""The evidence of a suite and language, and the scenes that its suite expects (None: all there are)."""
 
 ROOT = Path(__file__).resolve().parents[2]
 TOP = 5
@@ -46,64 +57,216 @@ class SiteReport:
         return self.output / "index.html"
 
 
+@dataclass(frozen=True)
+class Sources:
+    """Where everything but the results comes from."""
+
+    site: Path = ROOT / "site"
+    mkdocs_yml: Path = ROOT / "mkdocs.yml"
+    project: Path = ROOT
+    """The folder of CHANGELOG.md and CITATION.cff."""
+
+    @property
+    def changelog(self) -> str:
+        path = self.project / "CHANGELOG.md"
+        return path.read_text(encoding="utf-8") if path.is_file() else ""
+
+    @property
+    def citation(self) -> Path:
+        return self.project / "CITATION.cff"
+
+
+def all_evidence(tree: ResultsTree, suite: str, language: str) -> tuple[Frames, list[Scene] | None]:
+    """Everything that is there: all judges, all scenes."""
+    return load(tree, suite, language), None
+
+
 def build_site(
     tree: ResultsTree,
     *,
     output: Path,
     suites: Mapping[str, SuiteLabel] | None = None,
-    boards: BoardLoader = board,
-    site_dir: Path = ROOT / "site",
-    mkdocs_yml: Path = ROOT / "mkdocs.yml",
+    evidence: EvidenceLoader = all_evidence,
+    catalog: Catalog | None = None,
+    sources: Sources | None = None,
     site_url: str = "",
     source_url: str = "",
+    jobs: int | None = None,
 ) -> SiteReport:
     """Build the website of ``tree`` into ``output``; files whose bytes would not change are left alone.
 
-    ``suites``: titles and descriptions by suite id. ``boards``: makes the board of a suite and language.
-    ``site_url``: where the site will be, for canonical links and a sitemap. ``source_url``: where the
-    results folder can be browsed; pages then link each record.
-    Raises SiteError, RecordError or StorageError.
+    ``suites``: titles and descriptions by suite id. ``evidence``: what a board is made of. ``catalog``: tells
+    what the judges are. ``site_url``: where the site will be, for canonical links and a sitemap.
+    ``source_url``: where the results folder can be browsed; pages then link each record. ``jobs``: processes.
+    Raises SiteError, RecordError, CatalogError or StorageError.
     """
     started = time.perf_counter()
-    folder = OutputFolder(output)
-    places = [_place(suites or {}, *found) for found in tree.boards()]
-    stage1 = build_shells(site_dir, mkdocs_yml, [_nav(place) for place in places], site_url)
-    for name, data in stage1.files.items():
-        if not name.startswith("search/"):
-            folder.write(name, data)
-    pages = Pages(site_dir / "templates")
-    made: list[BoardPages] = []
-    for place in places:
-        site = BoardPages(tree, place, boards(tree, place.suite, place.language), pages, source_url)
-        for page in site.pages():
-            folder.write(page.path, _filled(stage1, page))
-        for kind, text in (("json", to_json(site.board)), ("csv", to_csv(site.board))):
-            folder.write(paths.board_data(place.suite, place.language, kind), text)
-        made.append(site)
-    _write_common(folder, stage1, pages, made)
-    indexed = [page for site in made for page in site.indexed]
-    for name, text in search_files(stage1.files, indexed).items():
-        folder.write(name, text)
-    if site_url:
-        folder.write("sitemap.xml", sitemap(site_url, [*stage1.pages, *(path for path, _ in indexed)]))
+    build = _Build(tree, OutputFolder(output), sources or Sources(), site_url, source_url)
+    places = [_checked(place_of(tree, suites or {}, *found)) for found in tree.boards()]
+    build.begin(places)
+    stamped = build.stamp(places, evidence, catalog, jobs)
+    pages = build.finish(stamped)
     return SiteReport(
         output=output,
-        pages=sum(name.endswith(".html") for name in folder.kept),
-        conversations=sum(site.conversations for site in made),
-        removed=folder.prune(),
-        written=folder.written,
+        pages=sum(name.endswith(".html") for name in build.folder.kept),
+        conversations=pages,
+        removed=build.folder.prune(),
+        written=build.folder.written,
         seconds=time.perf_counter() - started,
     )
 
 
-def _place(suites: Mapping[str, SuiteLabel], suite: str, language: str) -> BoardPlace:
-    for name in (suite, language):
+def _checked(place: BoardPlace) -> BoardPlace:
+    for name in (place.suite, place.language):
         if paths.SAFE.fullmatch(name) is None:
             raise SiteError(
                 f"the results tree has a folder {name!r}, which bench did not make",
                 mend="Rename or remove it.",
             )
-    return BoardPlace(suite, language, label_of(suites, suite))
+    return place
+
+
+class _Build:
+    """One build under way."""
+
+    stage1: Stage1
+    pages: Pages
+
+    def __init__(
+        self, tree: ResultsTree, folder: OutputFolder, sources: Sources, site_url: str, source_url: str
+    ) -> None:
+        self.tree = tree
+        self.folder = folder
+        self.sources = sources
+        self.site_url = site_url
+        self.source_url = source_url
+        self.versions = changelog(sources.changelog)
+
+    def begin(self, places: Sequence[BoardPlace]) -> None:
+        """MkDocs: the shells, and the theme's files."""
+        site, nav = self.sources.site, [_nav(place) for place in places]
+        self.stage1 = build_shells(site, self.sources.mkdocs_yml, nav, self.site_url, self.sources.changelog)
+        self.pages = Pages(site / "templates")
+        for name, data in self.stage1.files.items():
+            if not name.startswith("search/"):
+                self.folder.write(name, data)
+
+    def stamp(
+        self,
+        places: Sequence[BoardPlace],
+        evidence: EvidenceLoader,
+        catalog: Catalog | None,
+        jobs: int | None,
+    ) -> list[BoardContext]:
+        """Conversation pages by workers; meanwhile the boards here."""
+        infos = [self.tree.players(place.suite, place.language) for place in places]
+        templates = self.sources.site / "templates"
+        shell = self.stage1.shells["conversation"]
+        stamper = Stamper(
+            results=self.tree.root,
+            output=self.folder.root,
+            templates=templates,
+            shell=shell,
+            source_url=self.source_url,
+            environment=environment_of(shell.page, templates),
+        )
+        folder = self.tree.root / FOLDER
+        lists = [load_published(folder, name) for name in published_lists(folder)]
+        aliases = load_aliases(folder) if lists else ()
+        with workers(stamper, sum(map(len, infos)), jobs) as working:
+            under_way = [working.start(place, infos[n]) for n, place in enumerate(places)]
+            made = [
+                evidence_of(*evidence(self.tree, place.suite, place.language), catalog) for place in places
+            ]
+            contexts = []
+            for n, arriving in enumerate(under_way):
+                cells = {}
+                for done in arriving:
+                    self.folder.add(done.kept, done.written)
+                    cells[done.player] = {cell.scene: cell for cell in done.cells}
+                contexts.append(self._context(places, made, n, infos[n], cells, lists, aliases))
+        return contexts
+
+    def _context(
+        self,
+        places: Sequence[BoardPlace],
+        made: Sequence[BoardEvidence],
+        n: int,
+        infos: Sequence[PlayerInfo],
+        cells: Mapping[str, Any],
+        lists: Sequence[Published],
+        aliases: Sequence[Alias],
+    ) -> BoardContext:
+        place = places[n]
+        siblings = {
+            other.language: found
+            for other, found in zip(places, made, strict=True)
+            if other.suite == place.suite
+        }
+        return BoardContext(
+            tree=self.tree,
+            place=place,
+            evidence=made[n],
+            infos=infos,
+            cells=cells,
+            pages=self.pages,
+            source_url=self.source_url,
+            siblings=siblings,
+            lists=drawable(made[n].board, lists, aliases),
+            aliases=aliases,
+            has_reading=paths.READING in self.stage1.pages,
+        )
+
+    def finish(self, contexts: Sequence[BoardContext]) -> int:
+        """All other pages; returns how many conversations there are."""
+        for context in contexts:
+            for page in board_pages(context):
+                self.folder.write(page.path, self._filled(page))
+            self._write_data(context)
+        self._write_common(contexts)
+        found = [page for context in contexts for page in indexed(context)]
+        for name, text in search_files(self.stage1.files, found).items():
+            self.folder.write(name, text)
+        if self.site_url:
+            listed = [*self.stage1.pages, *(path for path, _ in found)]
+            self.folder.write("sitemap.xml", sitemap(self.site_url, listed))
+        return sum(len(cells) for context in contexts for cells in context.cells.values())
+
+    def _filled(self, page: Page) -> str:
+        """The page in its shell. A board has one of its own, in which the navigation knows where it is."""
+        shell = self.stage1.board_shells.get(page.path) or self.stage1.shells[page.kind]
+        return shell.fill(title=page.title, heading=page.heading, content=page.content)
+
+    def _write_data(self, context: BoardContext) -> None:
+        place, board = context.place, context.board
+        for kind, text in (("json", to_json(board)), ("csv", to_csv(board))):
+            self.folder.write(paths.board_data(place.suite, place.language, kind), text)
+        for info in context.infos:
+            name = paths.player_scores(place.suite, place.language, info.player)
+            self.folder.write(name, shard(context, info.player))
+        for name, data in rank_map_files(context):
+            self.folder.write(name, data)
+
+    def _write_common(self, contexts: Sequence[BoardContext]) -> None:
+        """The hand-written pages, with the parts that some of them ask for; the feed; how to cite."""
+        cite = citation(self.sources.citation) if self.sources.citation.is_file() else None
+        parts: dict[str, Callable[[str], dict[str, Any]]] = {
+            "home": lambda name: {"boards": [_card(context, name) for context in contexts]},
+            "boards": lambda name: {"boards": [_card(context, name) for context in contexts]},
+            "changes": lambda name: {"versions": self.versions},
+        }
+        if cite is not None:
+            parts["cite"] = lambda name: {"citation": cite}
+            self.folder.write("CITATION.cff", cite.source)
+        for name, text in self.stage1.pages.items():
+            for part, values in parts.items():
+                marker = f'<div data-rolecall="{part}"></div>'
+                if marker in text:
+                    before, _, after = text.partition(marker)
+                    text = before + self.pages.render(part, values(name)) + after
+            self.folder.write(name, text)
+        if self.versions:
+            self.folder.write(FEED, feed(self.versions, self.site_url))
 
 
 def _nav(place: BoardPlace) -> NavBoard:
@@ -111,26 +274,9 @@ def _nav(place: BoardPlace) -> NavBoard:
     return NavBoard(paths.board_page(place.suite, place.language), place.suite, title)
 
 
-def _filled(stage1: Stage1, page: Page) -> str:
-    """The page in its shell. A board has one of its own, in which the navigation knows where it is."""
-    shell = stage1.board_shells.get(page.path) or stage1.shells[page.kind]
-    return shell.fill(title=page.title, heading=page.heading, content=page.content)
-
-
-def _write_common(folder: OutputFolder, stage1: Stage1, pages: Pages, made: list[BoardPages]) -> None:
-    """The hand-written pages, with the lists of boards that some of them ask for."""
-    for name, text in stage1.pages.items():
-        for part in ("home", "boards"):
-            marker = f'<div data-rolecall="{part}"></div>'
-            if marker in text:
-                content = pages.render(part, {"boards": [_card(site, name) for site in made]})
-                before, _, after = text.partition(marker)
-                text = before + content + after
-        folder.write(name, text)
-
-
-def _card(site: BoardPages, page: str) -> dict[str, Any]:
-    place, made = site.place, site.board
+def _card(context: BoardContext, page: str) -> dict[str, Any]:
+    """A board on the home page and in the list of boards."""
+    place, made = context.place, context.board
     return {
         "href": paths.relative(paths.board_page(place.suite, place.language), page),
         "about": paths.relative(paths.DEMONSTRATION, page),
@@ -142,9 +288,10 @@ def _card(site: BoardPages, page: str) -> dict[str, Any]:
                 "rank": row.rank,
                 "name": row.name,
                 "weights": row.weights,
+                "robust": row.robust,
                 "length_norm_score": row.length_norm_score,
                 "length_norm_ci": row.length_norm_ci,
-                "href": paths.relative(paths.player_page(place.suite, place.language, row.player), page),
+                "href": context.player_href(row.player, page),
             }
             for row in made.rows[:TOP]
         ],

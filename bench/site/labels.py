@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+from bench.results import ResultsTree
+from bench.slugs import slug
 
 LANGUAGES = {"en": "English", "ru": "Russian"}
 
@@ -15,11 +18,31 @@ class SuiteLabel:
     title: str
     description: str = ""
     demonstration: bool = False
+    judges: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """By language, the judges whose verdicts make the board; where there is none, all of them."""
+
+
+@dataclass(frozen=True)
+class BoardPlace:
+    """A board's coordinates, what its suite is called, and the judges that count (empty: all)."""
+
+    suite: str
+    language: str
+    label: SuiteLabel
+    judges: tuple[str, ...] = ()
 
 
 def label_of(suites: Mapping[str, SuiteLabel], suite: str) -> SuiteLabel:
     """The label of a suite; one that nobody described is called by its folder name."""
     return suites.get(suite) or SuiteLabel(title=suite)
+
+
+def place_of(tree: ResultsTree, suites: Mapping[str, SuiteLabel], suite: str, language: str) -> BoardPlace:
+    """A board's place. Judges that judged nobody on it do not count, as in the published board."""
+    label = label_of(suites, suite)
+    folders = {path.name for path in tree.board_folder(suite, language).glob("*/judgements/*")}
+    judges = tuple(j for j in label.judges.get(language, ()) if slug(j) in folders)
+    return BoardPlace(suite, language, label, judges)
 
 
 def language_name(language: str) -> str:

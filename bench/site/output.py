@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 
 from bench.errors import SiteError
@@ -27,6 +28,18 @@ class OutputFolder:
                 mend="Name an empty folder, or one that was built before.",
             )
         self.write(MARKER, b"Built by `bench site build`; a build deletes what it did not write.\n")
+
+    @classmethod
+    def part(cls, root: Path) -> OutputFolder:
+        """The folder as a worker writes into it; the one that started the build has checked it."""
+        made = cls.__new__(cls)
+        made.root, made.kept, made.written = root, set(), 0
+        return made
+
+    def add(self, names: Iterable[str], written: int) -> None:
+        """Take over what a worker wrote or found as it should be."""
+        self.kept.update(names)
+        self.written += written
 
     def write(self, name: str, data: bytes | str) -> bool:
         """Write a file by its path inside the folder; returns whether it is new or changed."""

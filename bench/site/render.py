@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable, Mapping
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from markupsafe import Markup
@@ -13,7 +15,10 @@ from markupsafe import Markup
 from bench.site.charts import heat, scale, whisker
 from bench.site.labels import language_name
 from bench.site.talk import label
-from bench.site.text import bdi, code, plain, prose, visible
+from bench.site.text import bdi, code, cut, plain, prose, visible
+
+if TYPE_CHECKING:
+    from bench.scores.board import RobustScore
 
 NOTHING = Markup('<span class="rc-none">–</span>')
 
@@ -67,13 +72,55 @@ def whole(value: float | None) -> str | Markup:
     return NOTHING if value is None else f"{value:,.0f}".replace(",", "\u202f")
 
 
+def value(number: float | str | None) -> str:
+    """A number for a ``data-v`` attribute, which sorting reads; empty where there is none."""
+    return "" if number is None else str(number)
+
+
+def money(text: str | None) -> str | Markup:
+    """A sum of money from its decimal string; a dash where it is not known."""
+    return NOTHING if text is None else dollars(Decimal(text))
+
+
+def signed(number: float | None, digits: int = 2) -> str | Markup:
+    """A difference with its sign; a dash where there is none."""
+    return NOTHING if number is None else f"{number:+.{digits}f}".replace("-", "\u2212")
+
+
+def open_ranks(robust: RobustScore) -> str:
+    """The ranks that the data leave open."""
+    low, high = robust.rank_low, robust.rank_high
+    return f"{low}" if low == high else f"{low}–{high}"
+
+
+def monogram(name: str) -> str:
+    """Up to two letters or digits that stand for a name."""
+    words = re.findall(r"[^\W_]+", name)
+    return ("".join(word[0] for word in words[:2]) if len(words) > 1 else "".join(words)[:2]) or "?"
+
+
+def json_in_page(data: object) -> Markup:
+    """Data for a ``script`` element of JSON: nothing in it can end the element or start another."""
+    text = json.dumps(data, separators=(",", ":"), sort_keys=True)
+    for character in "<>&":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return Markup(text)
+
+
 FILTERS: dict[str, Callable[..., Any]] = {
     "visible": visible,
     "plain": plain,
+    "cut": cut,
     "number": number,
     "percent": percent,
     "dollars": dollars,
     "whole": whole,
     "label": label,
     "language_name": language_name,
+    "value": value,
+    "money": money,
+    "open_ranks": open_ranks,
+    "signed": signed,
+    "monogram": monogram,
+    "json": json_in_page,
 }

@@ -40,14 +40,31 @@ _UNNAMED_DIALOG = ('role="dialog">', 'role="dialog" aria-label="Search">')
 _INDENT = re.compile(r"\n\s+")
 """The theme indents generously; thousands of pages would carry it. A shell has no preformatted text."""
 
-DEPTHS = {"scene": 4, "conversation": 5}
+DEPTHS = {"part": 3, "scene": 4, "conversation": 5}
 """Folders above a generated page of each kind; relative links and the theme's base depend on it."""
+
+
+NAV = {
+    "Method": {
+        "Method": "method.md",
+        "Reading the numbers": "reading-the-numbers.md",
+        "When something goes wrong": "faults.md",
+        "About the demonstration": "demonstration.md",
+    },
+    "Data": {"Data": "data.md"},
+    "Take part": {"Submit a model": "submit.md", "Running at scale": "running-at-scale.md"},
+    "About": {"Changes": "changelog.md", "How to cite": "cite.md"},
+}
+"""Sections of the navigation after the boards: titles and files of site/pages, and the changelog."""
+LAST = "About"
+"""The section that takes pages which none of them names."""
 
 
 class Shell:
     """A rendered page with gaps for title, heading and content."""
 
     def __init__(self, page: str) -> None:
+        self.page = page
         self._parts = _SLOT.split(page)
 
     def fill(self, *, title: str, heading: Markup, content: str) -> str:
@@ -77,8 +94,10 @@ class NavBoard:
     title: str
 
 
-def build_shells(site_dir: Path, mkdocs_yml: Path, boards: Sequence[NavBoard], site_url: str) -> Stage1:
-    """Run MkDocs in a temporary folder on the hand-written pages and the stubs."""
+def build_shells(
+    site_dir: Path, mkdocs_yml: Path, boards: Sequence[NavBoard], site_url: str, changelog: str = ""
+) -> Stage1:
+    """Run MkDocs in a temporary folder on the hand-written pages, the changelog and the stubs."""
     for source in (mkdocs_yml, site_dir / "pages" / "index.md"):
         if not source.is_file():
             raise SiteError("is missing", where=str(source), mend="The site is built from the source tree.")
@@ -88,6 +107,10 @@ def build_shells(site_dir: Path, mkdocs_yml: Path, boards: Sequence[NavBoard], s
             docs, output = work / "docs", work / "output"
             shutil.copytree(site_dir / "pages", docs)
             shutil.copytree(site_dir / "assets", docs / "assets")
+            if changelog:
+                (docs / "changelog.md").write_text(
+                    f"---\ntitle: Changes\n---\n\n{changelog}", encoding="utf-8"
+                )
             for kind, depth in DEPTHS.items():
                 _stub(docs / Path("shells", *["x"] * (depth - 1), f"{kind}.md"))
             for board in boards:
@@ -122,17 +145,26 @@ def _write_config(
         "INHERIT": str(base.resolve()),
         "docs_dir": str(docs),
         "theme": {"custom_dir": str((site_dir / "theme").resolve())},
-        "nav": [
-            {"Home": "index.md"},
-            {"Boards": nav_boards},
-            {"Method": "method.md"},
-            {"Data": "data.md"},
-            {"Demonstration": "demonstration.md"},
-        ],
+        "nav": [{"Home": "index.md"}, {"Boards": nav_boards}, *_nav(docs)],
     }
     if site_url:
         config["site_url"] = site_url
     path.write_text(json.dumps(config), encoding="utf-8")  # JSON is YAML
+
+
+def _nav(docs: Path) -> list[Any]:
+    """Hand-written pages in their sections; those that are not there are left out."""
+    nav: list[Any] = []
+    listed = {"index.md", *(name for pages in NAV.values() for name in pages.values())}
+    for section, pages in NAV.items():
+        found: list[Any] = [{title: name} for title, name in pages.items() if (docs / name).is_file()]
+        if section == LAST:
+            found += [path.name for path in sorted(docs.glob("*.md")) if path.name not in listed]
+        if len(found) == 1 and isinstance(found[0], dict):
+            nav.append({section: next(iter(found[0].values()))})
+        elif found:
+            nav.append({section: found})
+    return nav
 
 
 def _run_mkdocs(work: Path, output: Path) -> None:

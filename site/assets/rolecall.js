@@ -1,4 +1,4 @@
-/* Sorting of boards, reasons that open at once, by link and for print. Pages read without it. */
+/* Sorting of tables, reasons that open at once, by link and for print. Pages read without it. */
 "use strict";
 (() => {
   const open = (target) => {
@@ -41,9 +41,9 @@
     heading.after(button);
   };
 
-  /* Sorting: a button in each column heading; rows without a value always come last. */
+  /* Sorting: a button in each column heading; rows without a value always come last. `done` hears of it. */
   const collator = new Intl.Collator(undefined, { numeric: true, sensitivity: "base" });
-  const sortable = (table) => {
+  const sortable = (table, done) => {
     const body = table.tBodies[0];
     const heads = [...table.tHead.rows[0].cells];
     const first = [...body.rows];
@@ -73,12 +73,24 @@
       button.addEventListener("click", () => {
         const now = head.getAttribute("aria-sort");
         const downFirst = head.dataset.sort === "number" && column > 0;
-        sort(column, now ? now === "ascending" : downFirst);
+        const descending = now ? now === "ascending" : downFirst;
+        sort(column, descending);
+        if (done) done(column, descending);
       });
     });
+    return sort;
   };
+  /* Two decimals as Python prints them: a number exactly half-way goes to the even digit. */
+  const fixed = (x) => {
+    if (Number.isInteger(x * 8) && !Number.isInteger(x * 4)) {
+      const below = Math.floor(x * 100);
+      return ((below % 2 ? below + 1 : below) / 100).toFixed(2);
+    }
+    return x.toFixed(2);
+  };
+  window.rolecall = { sortable, fixed };
 
-  document.querySelectorAll("table[data-rc-sortable]").forEach(sortable);
+  document.querySelectorAll("table[data-rc-sortable]").forEach((table) => sortable(table));
   toggleAll();
   addEventListener("hashchange", reveal);
   reveal();

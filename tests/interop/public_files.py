@@ -108,7 +108,7 @@ def version_2(
     for c in range(1, characters + 1):
         for s in range(1, situations + 1):
             turns = 8 if s == 8 else 4
-            said = messages(talk, turns, 300 + 10 * p)
+            said = messages(talk, turns, 180 + 8 * p)
             level = strength + talk.gauss(0, 0.3)
             refusal = verdict.random() < refusal_rate
             outputs.append(

@@ -225,7 +225,7 @@ SPOILT: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
     "a message without text": (lambda o: o["messages"][1].update(content=None), "messages.1"),
     "a strange role": (lambda o: o["messages"][0].update(role="tool"), "messages.0"),
     "two answers in a row": (lambda o: o["messages"].pop(2), "messages.2"),
-    "half a surrogate": (lambda o: o["messages"][1].update(content="\ud800"), "content"),
+    "half a surrogate": (lambda o: o["messages"][1].update(content="\ud800"), "messages.1"),
     "no character": (lambda o: o.pop("character"), "character.char_name"),
     "no situation text": (lambda o: o["situation"].update(text=" "), "situation.text"),
 }

@@ -70,7 +70,7 @@ def row(table: pd.DataFrame, **keys: object) -> dict[str, object]:
     for name, value in keys.items():
         mine = mine[mine[name] == value]
     assert len(mine) == 1, (keys, table)
-    return {k: None if pd.isna(v) else v for k, v in mine.iloc[0].items()}
+    return {str(k): None if pd.isna(v) else v for k, v in mine.iloc[0].items()}
 
 
 # Intervals

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from bench.results import ResultsTree
-from bench.site import SuiteLabel, build_site
+from bench.site import SuiteLabel, build_site, site_server
+from tests.site.browsing import CHROMIUM, FLAGS, Watched
 from tests.site.hostile import BOOM, hostile_tree
 from tests.synthetic import make_tree
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Dialog, Request
 
 
 @pytest.fixture(scope="session")
@@ -50,3 +57,56 @@ def hostile_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     label = SuiteLabel(evil, evil, demonstration=True)
     build_site(tree, output=root / "deep" / "er" / "site", suites={"hostile": label})
     return root
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    sync_api = pytest.importorskip("playwright.sync_api", reason="Playwright for Python is not installed")
+    with sync_api.sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=str(CHROMIUM), args=FLAGS.split())
+        yield started
+        started.close()
+
+
+@pytest.fixture
+def watch(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Watched]:
+    """A page in a fresh context; parametrise indirectly with options of the context."""
+    options = {"viewport": {"width": 1280, "height": 900}, **getattr(request, "param", {})}
+    context = browser.new_context(**options)
+    watched = Watched(context.new_page(), "")
+
+    def asked(call: Request) -> None:
+        if not call.url.startswith((watched.base, "data:", "blob:", "about:")):
+            watched.faults.append(f"request to {call.url}")
+
+    def dismissed(dialog: Dialog) -> None:
+        watched.faults.append("dialog")
+        dialog.dismiss()
+
+    page = watched.page
+    page.on("request", asked)
+    page.on("console", lambda m: watched.faults.append(m.text) if m.type in ("error", "warning") else None)
+    page.on("pageerror", lambda error: watched.faults.append(str(error)))
+    page.on("dialog", dismissed)
+    page.on("popup", lambda _: watched.faults.append("popup"))
+    yield watched
+    context.close()
+
+
+def _served(site: Path) -> Iterator[str]:
+    with site_server(site, 0) as server:
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_address[1]}/"
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture(scope="module")
+def small_url(small_site: Path) -> Iterator[str]:
+    yield from _served(small_site)
+
+
+@pytest.fixture(scope="module")
+def hostile_url(hostile_root: Path) -> Iterator[str]:
+    yield from _served(hostile_root / "deep" / "er" / "site")

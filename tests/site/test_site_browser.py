@@ -2,106 +2,26 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import pytest
 
 from bench.results import ResultsTree
-from bench.site import build_site, site_server
+from bench.site import build_site
 from bench.slugs import slug
+from tests.site.browsing import BROWSER, Watched
 from tests.site.hostile import PLAYERS, TEXTS, hostile_tree, shown
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Dialog, Page, Request
+    from playwright.sync_api import Page
 
-sync_api = pytest.importorskip("playwright.sync_api", reason="Playwright for Python is not installed")
-
-CHROMIUM = Path("/usr/bin/chromium")
 CONTRAST = (Path(__file__).parent / "contrast.js").read_text()
-FLAGS = (
-    "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking"
-    " --disable-component-update --disable-sync"
-)
 BOARD = "boards/synthetic/en"
 TALK = f"{BOARD}/players/player-03/character-1.situation-1.html"
 EVIL = f"boards/hostile/en/players/{slug('CON')}/{slug('<b>c</b>')}.{slug('../s')}.html"
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(not CHROMIUM.exists(), reason=f"there is no Chromium at {CHROMIUM}"),
-    pytest.mark.block_network(allowed_hosts=["127.0.0.1", "localhost"]),
-]
-
-
-@dataclass
-class Watched:
-    """A page, and everything about it that ought not to have happened."""
-
-    page: Page
-    base: str
-    faults: list[str] = field(default_factory=list)
-
-    def open(self, name: str) -> Page:
-        """Go to a page of the site and let its scripts settle."""
-        self.page.goto(self.base + name)
-        self.page.wait_for_timeout(300)
-        return self.page
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with sync_api.sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=str(CHROMIUM), args=FLAGS.split())
-        yield started
-        started.close()
-
-
-@pytest.fixture
-def watch(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Watched]:
-    """A page in a fresh context; parametrise indirectly with options of the context."""
-    options = {"viewport": {"width": 1280, "height": 900}, **getattr(request, "param", {})}
-    context = browser.new_context(**options)
-    watched = Watched(context.new_page(), "")
-
-    def asked(call: Request) -> None:
-        if not call.url.startswith((watched.base, "data:", "blob:", "about:")):
-            watched.faults.append(f"request to {call.url}")
-
-    def dismissed(dialog: Dialog) -> None:
-        watched.faults.append("dialog")
-        dialog.dismiss()
-
-    page = watched.page
-    page.on("request", asked)
-    page.on("console", lambda m: watched.faults.append(m.text) if m.type in ("error", "warning") else None)
-    page.on("pageerror", lambda error: watched.faults.append(str(error)))
-    page.on("dialog", dismissed)
-    page.on("popup", lambda _: watched.faults.append("popup"))
-    yield watched
-    context.close()
-
-
-def _served(site: Path) -> Iterator[str]:
-    with site_server(site, 0) as server:
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_address[1]}/"
-        server.shutdown()
-        thread.join()
-
-
-@pytest.fixture(scope="module")
-def small_url(small_site: Path) -> Iterator[str]:
-    yield from _served(small_site)
-
-
-@pytest.fixture(scope="module")
-def hostile_url(hostile_root: Path) -> Iterator[str]:
-    yield from _served(hostile_root / "deep" / "er" / "site")
+pytestmark = BROWSER
 
 
 @pytest.mark.parametrize(
@@ -219,7 +139,7 @@ def test_rows_without_a_value_come_last_either_way(watch: Watched, small_url: st
     watch.base = small_url
     page = watch.open(f"{BOARD}/index.html")
     page.evaluate("document.querySelector('.rc-board tbody tr').cells[4].dataset.v = ''")
-    score = page.locator(".rc-board th button", has_text="Score").nth(1)
+    score = page.locator('.rc-board th[data-key="score"] button')
     for _ in range(2):
         score.click()
         assert _column(page, 5)[-1] == ""

@@ -41,7 +41,6 @@ def repetition(turns: pd.DataFrame) -> pd.DataFrame:
         }
         within = [1 - len(set(found)) / len(found) for found in runs.values() if found]
         across, pairs = _across({key: set(found) for key, found in runs.items() if found})
-        lacking = [name for name, got in (("within", within), ("across", pairs)) if not got]
         rows.append(
             {
                 "player": str(player),
@@ -51,13 +50,20 @@ def repetition(turns: pd.DataFrame) -> pd.DataFrame:
                 "verbatim": _mean(_verbatim(answers) for answers in tokens.values()),
                 "across": across,
                 "pairs": pairs,
-                "reason": f"no runs of {SIZE} words to compare for {', '.join(lacking)}" if lacking else None,
+                "reason": _lacking(bool(within), pairs),
             }
         )
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
 COLUMNS = ["player", "conversations", "words", "within", "verbatim", "across", "pairs", "reason"]
+
+
+def _lacking(within: bool, pairs: int) -> str | None:
+    """Why there is no figure."""
+    if not within:
+        return f"no answer is {SIZE} words long"
+    return None if pairs else "across: no two conversations differ in character and situation"
 
 
 def _mean(values: Iterable[float]) -> float | None:

@@ -1,0 +1,358 @@
+"""Judging through a Batch API: what `judge` would ask is asked in batches, at a lower price, hours later.
+
+A batch only fills the response cache. The requests are exactly those that the ordinary path would send (the
+protocol itself makes them), so afterwards the ordinary path finds its answers there and writes the records.
+Only first asks go into a batch: a judge that has to be asked again is asked by ordinary calls.
+
+    wanted     which first asks the cache does not answer
+    submit     state "planned" -> upload -> state "uploaded" -> create -> state "submitted"
+    settle     watch a batch until it has ended, put its answers into the cache, forget its state
+
+Killed between any two steps, the next command goes on: a state without a batch id is looked for at the
+provider by its token before anything is created; what is in a batch already is in no other.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from pathlib import Path
+from typing import NoReturn
+
+from bench.chat.answers import Answer, answer_from
+from bench.chat.batch_api import BatchApi, BatchTrouble, BatchView, now
+from bench.chat.batch_states import BatchState, BatchStates, new_token
+from bench.chat.cache import ResponseCache
+from bench.chat.client import Chat, Prepared
+from bench.chat.requests import ChatRequest, Reply, estimated_tokens
+from bench.chat.secrets import shown_url
+from bench.errors import ProviderError, StorageError
+from bench.plan import Plan
+from bench.protocols import Protocol
+from bench.records import Cell, Conversation, Usage
+
+MOST_LINES = 50_000
+MOST_BYTES = 190_000_000
+"""Limits of OpenAI for the file of one batch (200 MB), which has requests of one model only."""
+MOST_TROUBLES = 20
+"""Requests to the Batch API that may fail in a row before the command gives up; the state is kept."""
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Want:
+    """A first ask that the cache does not answer, and for whose judgement of what."""
+
+    prepared: Prepared
+    cell: Cell
+    judge: str
+    completion_tokens: int
+    """A guess, for estimates."""
+
+    @property
+    def cost(self) -> Decimal | None:
+        """What it is likely to cost in a batch."""
+        prompt = sum(estimated_tokens(m.content) for m in self.prepared.request.messages)
+        usage = Usage(prompt_tokens=prompt, completion_tokens=self.completion_tokens)
+        return self.prepared.model.cost_of(usage, batch=True)
+
+
+@dataclass
+class Settled:
+    """What came of the batches."""
+
+    answers: int = 0
+    failed: int = 0
+    """Lines that the provider declined; ordinary calls ask them again."""
+    cost: Decimal = Decimal(0)
+    unpriced: int = 0
+    unanswered: dict[str, str] = field(default_factory=dict)
+    """Requests of batches that did not run to their end: by key, why."""
+    unanswered_cells: set[tuple[Cell, str]] = field(default_factory=set)
+    """Cells and judges whose judgement hangs on one of these."""
+
+
+class _Collected(Exception):
+    """Ends the dry run of a judgement: the rest of it hangs on an answer that is not there."""
+
+
+async def wanted(protocol: Protocol, plan: Plan, chat: Chat) -> list[Want]:
+    """The first asks of a plan's judgements that the cache does not answer and whose provider has batches."""
+    found: list[Want] = []
+    for item in plan.work:
+        for judge in item.judges if item.conversation is not None else ():
+            if protocol.catalog.provider_of(judge).batch:
+                assert item.conversation is not None
+                prepared = await _first_ask(protocol, item.conversation, judge, chat)
+                if prepared is not None:
+                    tokens = protocol.estimate(item.cell).completion_tokens["judge"]
+                    found.append(Want(prepared, item.cell, judge, tokens))
+    return found
+
+
+async def _first_ask(
+    protocol: Protocol, conversation: Conversation, judge: str, chat: Chat
+) -> Prepared | None:
+    first: list[Prepared] = []
+
+    async def ask(request: ChatRequest) -> Reply:
+        prepared = chat.prepared(request)
+        reply = chat.kept(prepared)
+        if reply is not None:
+            return reply
+        if request.sample == 0:
+            first.append(prepared)
+        raise _Collected
+
+    with contextlib.suppress(_Collected):
+        await protocol.judge(conversation, judge, ask)
+    return first[0] if first else None
+
+
+def in_files(wants: Iterable[Want]) -> list[list[Want]]:
+    """The requests of each batch: of one model, within the limits of number and size."""
+    files: list[list[Want]] = []
+    by_model: dict[tuple[str, str], list[Want]] = {}
+    for want in wants:
+        by_model.setdefault((want.prepared.model.provider, want.prepared.model.model), []).append(want)
+    for group in by_model.values():
+        size = MOST_BYTES
+        for want in group:
+            line = len(_line(want.prepared))
+            size += line
+            if size > MOST_BYTES or len(files[-1]) >= MOST_LINES:
+                files.append([])
+                size = line
+            files[-1].append(want)
+    return files
+
+
+def _line(prepared: Prepared) -> bytes:
+    """One line of a batch's file. The body is, byte for byte, what an ordinary call sends."""
+    head = json.dumps({"custom_id": prepared.key, "method": "POST", "url": "/v1/chat/completions"})
+    return f'{head[:-1]}, "body": {prepared.body}}}\n'.encode()
+
+
+class Batcher:
+    """Makes and settles the batches of one suite."""
+
+    def __init__(
+        self,
+        apis: Mapping[str, BatchApi],
+        states: BatchStates,
+        cache_folder: Path,
+        *,
+        say: Say = lambda line: None,
+        poll_seconds: float = 30.0,
+    ) -> None:
+        self._apis = apis
+        self._states = states
+        self._cache_folder = cache_folder
+        self._say = say
+        self._poll_seconds = poll_seconds
+        self._troubles = 0
+
+    def fresh(self, wants: Sequence[Want]) -> list[Want]:
+        """Those of ``wants`` that are in no batch yet, equal requests once."""
+        taken = {key for state in self._states.pending() for key in state.keys}
+        return list({w.prepared.key: w for w in wants if w.prepared.key not in taken}.values())
+
+    async def run(self, wants: Sequence[Want]) -> Settled:
+        """Submit what is in no batch yet, and settle all batches that hold any of ``wants``."""
+        for group in in_files(self.fresh(wants)):
+            model = group[0].prepared.model
+            self._states.write(
+                BatchState(
+                    token=new_token(),
+                    provider=model.provider,
+                    base_url=_identity(self._apis[model.provider]),
+                    model=model.model,
+                    planned_at=now(),
+                    keys=tuple(want.prepared.key for want in group),
+                )
+            )
+        by_key = {want.prepared.key: want.prepared for want in wants}
+        mine = [state for state in self._states.pending() if not by_key.keys().isdisjoint(state.keys)]
+        settled = Settled()
+        open_states = [await self._submitted(state, by_key) for state in mine]
+        while open_states:
+            for state in list(open_states):
+                view = await self._watched(state)
+                if view is not None and view.ended:
+                    await self._collect(state, view, by_key, settled)
+                    open_states.remove(state)
+            if open_states:
+                await asyncio.sleep(self._poll_seconds)
+        left = settled.unanswered.keys()
+        settled.unanswered_cells = {(w.cell, w.judge) for w in wants if w.prepared.key in left}
+        return settled
+
+    # Submitting
+
+    async def _submitted(self, state: BatchState, by_key: Mapping[str, Prepared]) -> BatchState:
+        """``state`` with a batch at the provider, found or made."""
+        api = self._api(state)
+        while state.batch_id is None:
+            try:
+                if state.file_id is None:
+                    state = await self._uploaded(api, state, by_key)
+                assert state.file_id is not None
+                view = await api.find(state.token, state.planned_at)
+                if view is None:
+                    view = await self._created(api, state)
+                state = self._states.write(state.model_copy(update={"batch_id": view.id}))
+                self._say(f"batch {view.id}: {len(state.keys)} requests to {state.model} submitted")
+            except BatchTrouble as trouble:
+                await self._wait_after(trouble, state)
+        self._troubles = 0
+        return state
+
+    async def _uploaded(self, api: BatchApi, state: BatchState, by_key: Mapping[str, Prepared]) -> BatchState:
+        # Fewer than planned where, since it was interrupted, the tree or the prompts have changed.
+        keys = tuple(key for key in state.keys if key in by_key)
+        data = b"".join(_line(by_key[key]) for key in keys)
+        try:
+            file_id = await api.upload(f"rolecall-{state.token}.jsonl", data)
+        except ProviderError:
+            self._states.remove(state)  # nothing was submitted
+            raise
+        return self._states.write(state.model_copy(update={"file_id": file_id, "keys": keys}))
+
+    async def _created(self, api: BatchApi, state: BatchState) -> BatchView:
+        assert state.file_id is not None
+        try:
+            return await api.create(state.file_id, state.token)
+        except ProviderError:
+            self._states.remove(state)  # it was refused, and there was none before
+            raise
+
+    def _api(self, state: BatchState) -> BatchApi:
+        api = self._apis.get(state.provider)
+        if api is None or _identity(api) != state.base_url:
+            raise ProviderError(
+                f"a batch was submitted to {state.base_url}, which is not the provider's address now",
+                where=f"provider {state.provider}",
+                mend=f"Set base_url back, or delete {self._states.path(state)} to give the batch up.",
+            )
+        return api
+
+    # Watching
+
+    async def _watched(self, state: BatchState) -> BatchView | None:
+        """How a batch stands; None where its provider cannot be asked just now."""
+        assert state.batch_id is not None
+        try:
+            view = await self._api(state).retrieve(state.batch_id)
+        except BatchTrouble as trouble:
+            await self._wait_after(trouble, state)
+            return None
+        except ProviderError as error:
+            self._lost(state, error)
+        self._troubles = 0
+        failed = f", {view.failed} failed" if view.failed else ""
+        total = view.total or len(state.keys)
+        self._say(f"batch {view.id} ({state.model}): {view.status}, {view.done}/{total} answered{failed}")
+        return view
+
+    async def _wait_after(self, trouble: BatchTrouble, state: BatchState) -> None:
+        self._troubles += 1
+        if self._troubles >= MOST_TROUBLES:
+            raise ProviderError(
+                f"Batch API: {trouble}",
+                where=f"provider {state.provider}",
+                mend="Nothing is lost: the same command goes on from here.",
+            )
+        self._say(f"provider {state.provider}: {trouble}; trying again")
+        await asyncio.sleep(min(self._poll_seconds, 2.0**self._troubles))
+
+    def _lost(self, state: BatchState, error: ProviderError) -> NoReturn:
+        raise ProviderError(
+            error.what,
+            where=f"{error.where}, batch {state.batch_id}",
+            mend=f"{error.mend} To give the batch up and ask again, delete {self._states.path(state)}.",
+        ) from None
+
+    # Collecting
+
+    async def _collect(
+        self, state: BatchState, view: BatchView, by_key: Mapping[str, Prepared], settled: Settled
+    ) -> None:
+        """Put a batch's answers into the cache; only when they are safely there is its state removed."""
+        api = self._api(state)
+        answers: dict[str, Answer] = {}
+        declined: set[str] = set()
+        known = frozenset(state.keys)
+        while True:
+            try:
+                for file_id in view.files:
+                    async for line in api.lines(file_id):
+                        _read_line(line, known, by_key, api.secrets, answers, declined)
+                break
+            except BatchTrouble as trouble:
+                await self._wait_after(trouble, state)
+            except ProviderError as error:
+                self._lost(state, error)
+        self._keep(answers)
+        for key, answer in answers.items():
+            settled.answers += 1
+            if key in by_key:
+                cost = by_key[key].model.cost_of(answer.usage, batch=True)
+                settled.cost += cost or 0
+                settled.unpriced += cost is None
+        left = set(state.keys) - answers.keys()
+        settled.failed += len(left & declined) if view.status != "completed" else len(left)
+        if view.status != "completed":
+            reason = f"batch {view.id} ended as {view.status}" + (f" ({view.reason})" if view.reason else "")
+            settled.unanswered.update(dict.fromkeys(sorted(left - declined), reason))
+        self._say(f"batch {view.id}: {len(answers)} of {len(state.keys)} answers collected")
+        self._states.remove(state)
+
+    def _keep(self, answers: Mapping[str, Answer]) -> None:
+        """Write the answers into the cache, and see that another process would find them."""
+        with ResponseCache(self._cache_folder) as cache:
+            for key, answer in answers.items():
+                cache.put(key, answer)
+        with ResponseCache(self._cache_folder) as cache:
+            missing = sum(cache.get(key) is None for key in answers)
+        if missing:
+            raise StorageError(
+                f"{missing} answers of a batch could not be kept in the response cache",
+                where=str(self._cache_folder),
+                mend="Free some space, or close what locks it; the batch stays and is collected next time.",
+            )
+
+
+def _read_line(
+    line: Mapping[str, object],
+    known: frozenset[str],
+    by_key: Mapping[str, Prepared],
+    secrets: Iterable[str],
+    answers: dict[str, Answer],
+    declined: set[str],
+) -> None:
+    """Sort one result line into ``answers`` or ``declined``; what a batch's end cut off into neither."""
+    key = line.get("custom_id")
+    if not isinstance(key, str) or key not in known:
+        return
+    response = line.get("response")
+    if isinstance(response, dict) and response.get("status_code") == 200:
+        messages = by_key[key].request.messages if key in by_key else ()
+        answer = answer_from(json.dumps(response.get("body")).encode(), messages, secrets)
+        if isinstance(answer, Answer):
+            answers[key] = answer.model_copy(update={"batch": True})
+            return
+    elif not isinstance(response, dict):
+        fault = line.get("error")
+        code = str(fault.get("code")) if isinstance(fault, dict) else ""
+        if code in ("batch_expired", "batch_cancelled"):
+            return
+    declined.add(key)
+
+
+def _identity(api: BatchApi) -> str:
+    return shown_url(api.provider.base_url.rstrip("/"))

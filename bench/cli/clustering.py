@@ -1,0 +1,75 @@
+"""run --cluster: the jobs of a command on a Dask cluster, with the same progress and report."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import click
+from rich.console import Console
+
+from bench.chat.budget import BudgetReached
+from bench.chat.stats import Stats
+from bench.cli.asking import Spending
+from bench.cli.budget import models_called
+from bench.cli.execution import Job, print_report, print_states
+from bench.cli.options import Places
+from bench.cluster.driver import Cluster, ClusterRun
+from bench.errors import UserError
+from bench.files import remove_leftovers
+from bench.progress import Progress
+from bench.run import RunReport
+from bench.suites import Suite
+
+
+def run_on_cluster(where: Places, jobs: list[Job], suite: Suite, limits: Spending, address: str) -> None:
+    """Carry out jobs on the cluster at ``address``, one after another, and say what came of them."""
+    remove_leftovers(where.results)
+    console = Console(stderr=True)
+    work = [job for job in jobs if job.plan.work]
+    for job in jobs:
+        if not job.plan.work:
+            click.echo(f"{suite.id} {job.protocol.language}: everything is done, no call made.")
+            print_states(console, job.plan)
+    if not work:
+        return
+    stats, total = Stats(), RunReport()
+    try:
+        with _sigterm_as_interrupt(), Cluster(address) as cluster:
+            console.print(
+                f"{cluster.workers} workers, {cluster.threads} cells at once", highlight=False, soft_wrap=True
+            )
+            with Progress([job.plan for job in work], lambda: stats, console) as progress:
+                run = ClusterRun(
+                    cluster,
+                    where.tree(),
+                    stats,
+                    cache=where.cache if limits.cached else None,
+                    listeners=(progress, total),
+                    max_cost=limits.max_cost,
+                )
+                try:
+                    for job in work:
+                        run.run(job.protocol, job.plan, models_called([job]))
+                except BudgetReached:
+                    total.budget_reached = True
+    except KeyboardInterrupt:
+        raise UserError(
+            "stopped; all that was finished is kept", mend="The same command goes on from there."
+        ) from None
+    print_report(total, stats)
+
+
+@contextmanager
+def _sigterm_as_interrupt() -> Iterator[None]:
+    """Let SIGTERM end the run as Ctrl-C does."""
+
+    def interrupt(number: int, frame: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

@@ -1,0 +1,75 @@
+"""Line figures as inline SVG: coloured by the style sheet, described in words, each mark a link."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup, escape
+
+WIDTH, HEIGHT = 620, 220
+LEFT, RIGHT, TOP, BOTTOM = 40, 12, 12, 30
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A point with its interval, and where it leads."""
+
+    at: int
+    value: float
+    low: float | None
+    high: float | None
+    href: str
+    label: str
+
+
+@dataclass(frozen=True)
+class Series:
+    """A line: ``kind`` is its style, main or other."""
+
+    kind: str
+    marks: Sequence[Mark]
+
+
+def line_figure(ident: str, title: str, about: str, series: Sequence[Series]) -> Markup:
+    """The figure; empty where there is nothing to draw. ``ident`` begins its ids."""
+    marks = [mark for one in series for mark in one.marks]
+    if not marks:
+        return Markup("")
+    ends = [end for mark in marks for end in (mark.low, mark.high, mark.value) if end is not None]
+    low = math.floor(2 * min(ends)) / 2
+    high = max(math.ceil(2 * max(ends)) / 2, low + 0.5)
+    last = max(mark.at for mark in marks)
+    first = min(mark.at for mark in marks)
+
+    def x(at: int) -> float:
+        share = (at - first) / (last - first) if last > first else 0.5
+        return round(LEFT + 20 + share * (WIDTH - LEFT - RIGHT - 40), 1)
+
+    def y(value: float) -> float:
+        return round(TOP + (high - value) / (high - low) * (HEIGHT - TOP - BOTTOM), 1)
+
+    step = 0.5 if high - low <= 3 else 1.0
+    ticks = [low + step * n for n in range(int((high - low) / step + 1e-9) + 1)]
+    parts = [f'<path class="rc-tick" d="M{LEFT} {y(t):g}H{WIDTH - RIGHT}"/>' for t in ticks]
+    parts += [f'<text class="rc-axis-y" x="{LEFT - 6}" y="{y(t) + 4:g}">{t:g}</text>' for t in ticks]
+    parts += [
+        f'<text class="rc-axis-x" x="{x(at):g}" y="{HEIGHT - 8}">{at}</text>' for at in range(first, last + 1)
+    ]
+    for one in series:
+        path = "".join(f"{'L' if n else 'M'}{x(m.at):g} {y(m.value):g}" for n, m in enumerate(one.marks))
+        parts.append(f'<path class="rc-line rc-line--{escape(one.kind)}" d="{path}"/>')
+        for mark in one.marks:
+            if mark.low is not None and mark.high is not None and one.kind == "main":
+                parts.append(f'<path class="rc-bar" d="M{x(mark.at):g} {y(mark.low):g}V{y(mark.high):g}"/>')
+            place = f'cx="{x(mark.at):g}" cy="{y(mark.value):g}" r="5"'
+            dot = f'<circle class="rc-dot rc-dot--{escape(one.kind)}" {place}/>'
+            said = escape(mark.label)
+            parts.append(f'<a href="{escape(mark.href)}" aria-label="{said}"><title>{said}</title>{dot}</a>')
+    return Markup(
+        f'<svg class="rc-figure" viewBox="0 0 {WIDTH} {HEIGHT}" role="group"'
+        f' aria-labelledby="{escape(ident)}-t {escape(ident)}-d">'
+        f'<title id="{escape(ident)}-t">{escape(title)}</title>'
+        f'<desc id="{escape(ident)}-d">{escape(about)}</desc>{"".join(parts)}</svg>'
+    )

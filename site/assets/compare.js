@@ -1,0 +1,185 @@
+/* Players side by side on the same scenes. Each player's scores are a script of its own, loaded when chosen: a page
+   opened as a file may load nothing else. */
+"use strict";
+(() => {
+  const form = document.querySelector("form[data-rc-compare]");
+  const source = document.querySelector("script[data-rc-data]");
+  const result = document.querySelector("[data-rc-result]");
+  const said = document.querySelector("[data-rc-said]");
+  if (!form || !source || !result) return;
+  const data = JSON.parse(source.textContent);
+  const shards = new Map();
+  const known = (key) => Object.hasOwn(data.players, key);
+  window.rolecallShard = (key, shard) => {
+    if (known(key)) shards.set(key, shard);
+  };
+  const load = (key) =>
+    shards.has(key)
+      ? Promise.resolve(true)
+      : new Promise((resolve) => {
+          const script = document.createElement("script");
+          script.src = `players/${encodeURIComponent(key)}/scores.js`;
+          script.onload = () => resolve(shards.has(key));
+          script.onerror = () => resolve(false);
+          document.head.append(script);
+        });
+
+  const choices = () => [...form.querySelectorAll("select")];
+  const template = choices()[0].closest("label");
+  const read = () => {
+    const asked = new URLSearchParams(location.search);
+    const players = [...new Set(asked.getAll("p").filter(known))].slice(0, data.most);
+    return { players, shared: asked.get("shared") === "1" };
+  };
+  const write = (state) => {
+    const address = new URL(location.href);
+    address.search = "";
+    state.players.forEach((key) => address.searchParams.append("p", key));
+    if (state.shared) address.searchParams.set("shared", "1");
+    if (address.href !== location.href) history.pushState(null, "", address);
+  };
+
+  const element = (tag, text, attributes, ...children) => {
+    const made = document.createElement(tag);
+    if (text !== null) made.textContent = text;
+    for (const [name, value] of Object.entries(attributes || {})) made.setAttribute(name, value);
+    made.append(...children);
+    return made;
+  };
+  const { fixed } = window.rolecall;
+  const number = (value) => (value === null || value === undefined ? "–" : fixed(value));
+  const signed = (value) => (value < 0 ? "−" : "+") + fixed(Math.abs(value));
+  const heat = (value) => `rc-num rc-h${Math.round(((Math.min(Math.max(value, 1), 5) - 1) / 4) * 16)}`;
+
+  const head = (players, first) => {
+    const row = element("tr", null, {}, element("th", first, { scope: "col" }));
+    for (const key of players) {
+      const link = element("a", data.players[key][0], { href: `players/${key}/index.html` });
+      row.append(element("th", null, { scope: "col", class: "rc-num" }, link));
+    }
+    return element("thead", null, {}, row);
+  };
+  const boxed = (table, label) => element("div", null, { class: "rc-scroll", tabindex: "0", role: "region", "aria-label": label }, table);
+
+  const summary = (players, scenes) => {
+    const body = element("tbody", null, {});
+    const line = (title, cell) => {
+      const row = element("tr", null, {}, element("th", title, { scope: "row" }));
+      players.forEach((key, n) => row.append(element("td", cell(key, n), { class: "rc-num" })));
+      body.append(row);
+    };
+    const mean = (key) => {
+      const found = scenes.map((scene) => shards.get(key).scenes[scene]?.[0]).filter((s) => typeof s === "number");
+      return found.length ? found.reduce((a, b) => a + b, 0) / found.length : null;
+    };
+    line("On the board, length-normalised", (key) => {
+      const [, score, half] = data.players[key];
+      return number(score) + (half === null ? "" : ` ±${number(half)}`);
+    });
+    line("Mean of the scenes below", (key) => number(mean(key)));
+    line("Against the first, robust scoring", (key, n) => {
+      const pair = n ? shards.get(key).pairs[players[0]] : null;
+      if (!pair) return "–";
+      return signed(pair[0]) + (pair[1] === null ? "" : ` (${signed(pair[0] - pair[1])} to ${signed(pair[0] + pair[1])})`);
+    });
+    line("Surely different from the first", (key, n) => {
+      const pair = n ? shards.get(key).pairs[players[0]] : null;
+      return pair ? (pair[3] ? "yes" : "no") : "–";
+    });
+    line("Better, equal, worse than the first", (key, n) => {
+      if (!n) return "–";
+      const tally = [0, 0, 0];
+      for (const scene of scenes) {
+        const a = shards.get(key).scenes[scene]?.[0];
+        const b = shards.get(players[0]).scenes[scene]?.[0];
+        if (typeof a === "number" && typeof b === "number") tally[a > b ? 0 : a === b ? 1 : 2] += 1;
+      }
+      return tally.join(", ");
+    });
+    const caption = element("caption", "In short; in brackets the 95% interval of the difference on the scenes that both have", {});
+    return element("table", null, { class: "rc-table" }, caption, head(players, ""), body);
+  };
+
+  const byScene = (players, scenes) => {
+    const body = element("tbody", null, {});
+    for (const scene of scenes) {
+      const link = element("a", data.scenes[scene], { href: `scenes/${scene}.html` });
+      const row = element("tr", null, {}, element("th", null, { scope: "row" }, link));
+      for (const key of players) {
+        const cell = shards.get(key).scenes[scene];
+        if (!cell) {
+          row.append(element("td", "–", { class: "rc-num" }));
+          continue;
+        }
+        const [score, state] = cell;
+        const text = score === null ? (state === "failed" ? "✕" : state === "refused" ? "R" : "?") : fixed(score);
+        const name = `${data.players[key][0]}, ${data.scenes[scene]}: ${score === null ? state : text}`;
+        const talk = element("a", text, { href: `players/${key}/${scene}.html`, "aria-label": name });
+        row.append(element("td", null, { class: score === null ? "rc-num" : heat(score) }, talk));
+      }
+      body.append(row);
+    }
+    const caption = element("caption", "Score of each conversation, before length normalisation; each leads to its words", {});
+    return element("table", null, { class: "rc-table rc-compare" }, caption, head(players, "Scene"), body);
+  };
+
+  let turn = 0;
+  const show = async (state) => {
+    const mine = ++turn;
+    fields(state);
+    result.replaceChildren();
+    if (state.players.length < 2) {
+      said.textContent = "Choose two players or more.";
+      return;
+    }
+    said.textContent = "Loading…";
+    const loaded = await Promise.all(state.players.map(load));
+    if (mine !== turn) return;
+    if (!loaded.every(Boolean)) {
+      said.textContent = "The scores of a player could not be loaded.";
+      return;
+    }
+    const has = (scene) => state.players.map((key) => shards.get(key).scenes[scene]);
+    const scenes = Object.keys(data.scenes).filter((scene) =>
+      state.shared ? has(scene).every((cell) => cell && cell[0] !== null) : has(scene).some(Boolean),
+    );
+    said.textContent = `${state.players.length} players, ${scenes.length} scenes.`;
+    result.append(boxed(summary(state.players, scenes), "In short, scrolls sideways"));
+    result.append(boxed(byScene(state.players, scenes), "Scene by scene, scrolls sideways"));
+  };
+
+  /* One select for each player, and an empty one while there are fewer than two. */
+  const fields = (state) => {
+    const wanted = Math.max(2, state.players.length);
+    let all = choices();
+    while (all.length < wanted) {
+      add();
+      all = choices();
+    }
+    all.forEach((field, n) => {
+      if (n >= wanted && !state.players[n]) field.closest("label").remove();
+      else field.value = state.players[n] ?? "";
+    });
+    form.elements.shared.checked = state.shared;
+  };
+  const adder = form.querySelector("[data-rc-add]");
+  const add = () => {
+    const made = template.cloneNode(true);
+    made.querySelector("select").value = "";
+    adder.before(made);
+    return made;
+  };
+  adder.addEventListener("click", () => {
+    if (choices().length < data.most) add().querySelector("select").focus();
+  });
+  form.addEventListener("change", () => {
+    const players = [...new Set(choices().map((field) => field.value).filter(known))];
+    const state = { players, shared: form.elements.shared.checked };
+    write(state);
+    show(state);
+  });
+  form.addEventListener("submit", (event) => event.preventDefault());
+  addEventListener("popstate", () => show(read()));
+  form.hidden = false;
+  show(read());
+})();

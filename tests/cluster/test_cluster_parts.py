@@ -1,0 +1,141 @@
+"""What of a cluster needs no cluster: bundles, shares of limits, and what is said where there is none."""
+
+from __future__ import annotations
+
+import json
+import socket
+import sys
+import time
+from concurrent.futures import CancelledError, ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from bench.catalog import Provider
+from bench.chat.stats import Stats
+from bench.cluster import worker
+from bench.cluster.bundle import Bundle, bundle_of, protocol_of, shared
+from bench.cluster.worker import add, copied, difference, item_from, item_plain
+from bench.errors import CatalogError
+from bench.plan import make_plan
+from tests.cli.conftest import Bench
+from tests.scripted_server import ScriptedServer
+from tests.tiny import Tiny, edit
+
+MODELS = ("bard", "asker", "strict")
+
+
+def bundle(tiny: Tiny, workers: int = 2) -> Bundle:
+    return bundle_of(tiny.protocol(), MODELS, run="r", cache=None, workers=workers)
+
+
+def test_a_bundle_is_the_protocol_by_value(tiny: Tiny, tmp_path: Path) -> None:
+    there = Bundle.model_validate_json(bundle(tiny).model_dump_json())
+    here = tiny.protocol()
+    again = protocol_of(there, tmp_path / "elsewhere")
+    cells = here.cells("bard")
+    assert again.cells("bard") == cells
+    for cell in cells:
+        assert again.conversation_fingerprint(cell) == here.conversation_fingerprint(cell)
+        assert again.judgement_fingerprint(cell, "strict", "x") == here.judgement_fingerprint(
+            cell, "strict", "x"
+        )
+
+
+def test_a_piece_of_work_comes_back_whole(tiny: Tiny) -> None:
+    for item in make_plan(tiny.protocol(), tiny.tree, ["bard"], ["strict"]).work:
+        assert item_from(json.loads(json.dumps(item_plain(item)))) == item
+
+
+def test_each_worker_gets_its_share_of_a_provider(tiny: Tiny) -> None:
+    provider = Provider(
+        base_url="http://x/v1", max_concurrent=16, requests_per_minute=100, role_concurrent={"judge": 5}
+    )
+    part = shared("p", provider, 3, tiny.catalog())
+    assert (part.max_concurrent, part.requests_per_minute, part.role_concurrent) == (5, 33, {"judge": 1})
+
+
+def test_the_embedded_model_is_not_shared(tiny: Tiny) -> None:
+    provider = Provider(base_url="embedded", max_concurrent=1)
+    assert shared("p", provider, 8, tiny.catalog()) == provider
+
+
+def test_limits_that_cannot_be_divided_are_refused(tiny: Tiny) -> None:
+    with pytest.raises(CatalogError, match="max_concurrent = 4 cannot be divided among 5 workers"):
+        bundle(tiny, workers=5)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("http://127.0.0.1", "http://user:planted-secret@127.0.0.1"),
+        ("seed = true\n", 'seed = true\nheaders = { "x-key" = "planted-secret" }\n'),
+    ],
+)
+def test_a_secret_in_the_catalog_never_travels(tiny: Tiny, old: str, new: str) -> None:
+    edit(tiny.models, old, new)
+    with pytest.raises(CatalogError, match="would travel through the scheduler"):
+        bundle(tiny)
+
+
+def test_what_was_counted_adds_up() -> None:
+    from decimal import Decimal
+
+    stats, total = Stats(), Stats()
+    told = Stats()
+    for step in (1, 2, 3):
+        stats.sent += step
+        stats.cost += Decimal("0.1")
+        stats.outcomes["ok"] += 1
+        add(total, difference(stats, told))
+        told = copied(stats)
+    assert total == stats
+
+
+def test_an_address_where_nobody_answers_is_a_mistake_in_one_line(
+    bench: Bench, tiny: Tiny, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("distributed")
+    monkeypatch.setattr("bench.cluster.driver.CONNECT_SECONDS", 0.5)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"tcp://127.0.0.1:{free.getsockname()[1]}"
+        ended = bench("run", "tiny", "--cluster", address, *tiny.options())
+    assert ended.status == 1
+    assert f"--cluster {address}: no Dask scheduler answers" in ended.err
+    assert "Traceback" not in ended.err
+
+
+@pytest.mark.parametrize("address", ["nonsense", "ftp://x:1", ""])
+def test_an_address_that_is_none_is_a_mistake_in_one_line(
+    bench: Bench, tiny: Tiny, monkeypatch: pytest.MonkeyPatch, address: str
+) -> None:
+    pytest.importorskip("distributed")
+    monkeypatch.setattr("bench.cluster.driver.CONNECT_SECONDS", 0.5)
+    ended = bench("run", "tiny", "--cluster", address, *tiny.options())
+    assert ended.status == 1
+    assert "Traceback" not in ended.err
+
+
+def test_without_the_extra_it_is_said_what_to_install(
+    bench: Bench, tiny: Tiny, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    fault = bench("run", "tiny", "--cluster", "tcp://127.0.0.1:1", *tiny.options()).fault
+    assert "pip install 'rolecall[cluster]'" in fault
+
+
+def test_ending_a_run_cancels_what_a_worker_has_under_way(
+    tiny: Tiny, server: ScriptedServer, tmp_path: Path
+) -> None:
+    server.delay = 60
+    packed = bundle(tiny).model_copy(update={"run": "ends"}).model_dump_json()
+    item = make_plan(tiny.protocol(), tiny.tree, ["bard"], ["strict"]).work[0]
+    with ThreadPoolExecutor(1) as pool:
+        going = pool.submit(worker.work, packed, json.dumps(item_plain(item)))
+        while not server.count:
+            time.sleep(0.01)
+        worker.end("ends")
+        assert json.loads(going.result(30))["error"]["what"] == "the run was stopped"
+    with pytest.raises(CancelledError):
+        worker.work(packed, json.dumps(item_plain(item)))

@@ -1,0 +1,90 @@
+"""run --cluster: the tree of one process, whatever happens to a worker."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.conftest import Bench
+from tests.scripted_server import ScriptedServer
+from tests.tiny import CALLS, Tiny, bytes_below, edit
+
+PLAYERS = ("-p", "bard", "-p", "actor")
+
+
+def words(tiny: Tiny, results: Path, *more: str) -> list[str]:
+    options = tiny.options()
+    options[options.index("--results") + 1] = str(results)
+    return ["run", "tiny", *PLAYERS, *options, *more]
+
+
+def test_a_cluster_makes_the_tree_of_one_process(
+    bench: Bench, tiny: Tiny, server: ScriptedServer, tmp_path: Path, cluster: Any
+) -> None:
+    assert bench(*words(tiny, tmp_path / "one", "--no-cache")).status == 0
+    alone = server.count
+    ended = bench(*words(tiny, tmp_path / "many", "--no-cache", "--cluster", cluster.scheduler_address))
+    assert ended.status == 0, ended.err
+    assert "8 conversations (0 failed), 8 judgements (0 failed)" in ended.out
+    assert f"{2 * sum(CALLS.values())} requests sent" in ended.out
+    assert server.count == 2 * alone
+    assert bytes_below(tmp_path / "many") == bytes_below(tmp_path / "one")
+
+
+def test_the_cells_of_a_killed_worker_are_done_again(
+    bench: Bench, tiny: Tiny, server: ScriptedServer, tmp_path: Path, cluster: Any
+) -> None:
+    assert bench(*words(tiny, tmp_path / "one", "--no-cache")).status == 0
+    whole = server.count
+    server.delay = 0.05
+
+    def kill() -> None:
+        while server.count < whole + 12:
+            time.sleep(0.01)
+        worker = next(iter(cluster.workers.values()))
+        os.kill(worker.pid, signal.SIGKILL)
+
+    killer = threading.Thread(target=kill, daemon=True)
+    killer.start()
+    ended = bench(*words(tiny, tmp_path / "many", "--cluster", cluster.scheduler_address))
+    killer.join(10)
+    assert ended.status == 0, ended.err
+    assert not killer.is_alive()
+    assert bytes_below(tmp_path / "many") == bytes_below(tmp_path / "one")
+    assert server.count <= 2 * whole + 8, "paid again is at most what was in flight on the killed worker"
+    cluster.wait_for_workers(2)
+
+
+def test_a_limit_is_passed_by_no_more_than_the_cells_that_are_out(
+    bench: Bench, tiny: Tiny, tmp_path: Path, cluster: Any
+) -> None:
+    tree = tmp_path / "many"
+    more = ("--cluster", cluster.scheduler_address, "--max-cost", "0.0000001", "--allow-unknown-price")
+    edit(tiny.situation_file, "num_turns = 2", "num_turns = 1")
+    ended = bench(*words(tiny, tree, "--no-cache", *more))
+    assert ended.status == 0, ended.err
+    made = len(list(tree.rglob("conversations/*.json")))
+    assert 0 < made <= 8
+    rest = bench(*words(tiny, tree, "--no-cache", "--cluster", cluster.scheduler_address))
+    assert rest.status == 0
+    assert len(list(tree.rglob("conversations/*.json"))) == 8
+
+
+def test_a_key_that_a_worker_lacks_is_named(
+    bench: Bench, tiny: Tiny, tmp_path: Path, cluster: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PLANTED_API_KEY", "sk-planted-0123456789")
+    edit(tiny.models, "requests_per_minute = 60000", 'api_key_env = "PLANTED_API_KEY"')
+    ended = bench(*words(tiny, tmp_path / "many", "--cluster", cluster.scheduler_address))
+    assert ended.status == 1
+    assert (
+        "on a worker: provider scripted: no API key. Set the environment variable PLANTED_API_KEY"
+        in ended.err
+    )
+    assert "sk-planted" not in ended.err

@@ -1,0 +1,254 @@
+"""Pages beside boards and conversations: audit, judges, scenes, comparison, rank maps, the project's own."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from bench.results import ResultsTree
+from bench.scores.board import board
+from bench.site import build_site
+from bench.site.cells import summarise
+from bench.site.figures import Mark, Series, line_figure
+from bench.site.project import changelog, citation, feed
+from bench.site.render import json_in_page, monogram
+from tests.site.hostile import BOOM
+from tests.site.site_html import Element, article, dead_links, links, parse, read, repeated_ids
+from tests.synthetic import make_tree
+
+FOLDER = "boards/synthetic/en"
+ROOT = Path(__file__).parents[2]
+
+
+def _rows(table: Element) -> list[list[str]]:
+    return [
+        [cell.text.strip() for cell in row.children if isinstance(cell, Element)]
+        for row in table.tagged("tr")
+    ]
+
+
+def test_the_audit_agrees_with_every_printed_number(small_tree: ResultsTree, small_site: Path) -> None:
+    (table,) = article(read(small_site / FOLDER / "audit.html")).tagged("table")
+    rows = board(small_tree, "synthetic", "en").rows
+    assert _rows(table)[1:] == [[row.name, f"{row.length_norm_score:.2f}", "agrees"] for row in rows]
+    for row in rows:
+        page = article(read(small_site / FOLDER / "players" / row.player / "audit.html"))
+        assert f"On the board: {row.length_norm_score:.6f}. Both agree." in page.text
+        assert f"= {row.length_factor:.6f}." in page.text
+
+
+def test_the_audit_lists_every_judgement_with_its_turns(small_tree: ResultsTree, small_site: Path) -> None:
+    page = article(read(small_site / FOLDER / "players/player-02/audit.html"))
+    judgements = list(small_tree.judgements("synthetic", "en", "player-02"))
+    shown = _rows(page.having("rc-steps-table")[0])[1:]
+    assert len([row for row in shown if row[1].startswith("judge-")]) == len(judgements)
+    turns = {" ".join(str(t.scores["fluency"]) for t in j.turns) for j in judgements if j.turns}
+    assert turns <= {row[4].rpartition(" ")[0] for row in shown}
+
+
+def test_a_board_that_was_tampered_with_is_seen_to_differ(small_tree: ResultsTree, tmp_path: Path) -> None:
+    from bench.site.audit_pages import Recomputed
+
+    row = board(small_tree, "synthetic", "en").rows[0]
+    made = Recomputed(
+        scenes=1,
+        total=0.0,
+        score=row.score or 0.0,
+        criteria={},
+        length=row.avg_length or 0,
+        median=0.0,
+        factor=1.0,
+        norm=row.length_norm_score or 0.0,
+    )
+    assert made.agrees(row)
+    assert not made.agrees(row.model_copy(update={"length_norm_score": 5.0}))
+
+
+def test_largest_disagreements_lead_to_their_turns(small_site: Path) -> None:
+    page = article(read(small_site / FOLDER / "judges.html"))
+    table = page.tagged("table")[-1]
+    apart = [int(row[2]) for row in _rows(table)[1:]]
+    assert apart == sorted(apart, reverse=True)
+    assert apart[0] > 0
+    assert all(re.search(r"\.html#t\d+(-judge-0\d)?$", address) for _, address in links(table))
+
+
+def test_shards_hold_every_score_of_a_player(small_tree: ResultsTree, small_site: Path) -> None:
+    for info in small_tree.players("synthetic", "en"):
+        text = (small_site / FOLDER / "players" / info.player / "scores.js").read_text()
+        match = re.fullmatch(r'rolecallShard\("([a-z0-9-]+)",(\{.*\})\);\n', text)
+        assert match is not None
+        assert match[1] == info.player
+        judgements = list(small_tree.judgements("synthetic", "en", info.player))
+        expected = {}
+        for talk in small_tree.conversations("synthetic", "en", info.player):
+            mine = [j for j in judgements if (j.character, j.situation) == (talk.character, talk.situation)]
+            cell = summarise(talk, mine)
+            expected[cell.scene] = [cell.score, cell.state]
+        found = json.loads(match[2])
+        assert found["scenes"] == expected
+        assert len(found["pairs"]) == 2
+
+
+def test_a_player_page_has_both_languages(small_tree: ResultsTree, small_site: Path) -> None:
+    page = article(read(small_site / FOLDER / "players/player-02/index.html"))
+    rows = _rows(page.tagged("table")[0])[1:]
+    assert [row[0] for row in rows] == ["English", "Russian"]
+    for language, row in zip(("en", "ru"), rows, strict=True):
+        made = next(r for r in board(small_tree, "synthetic", language).rows if r.player == "player-02")
+        assert row[2] == f"{made.length_norm_score:.2f} ±{made.length_norm_ci:.2f}"
+
+
+def test_score_by_turn_is_drawn_with_words_and_links_to_its_table(small_site: Path) -> None:
+    page = article(read(small_site / FOLDER / "players/player-01/index.html"))
+    (figure,) = page.having("rc-figure")
+    assert next(e.text for e in figure.tagged("title")) == "Score by turn"
+    assert "The numbers are in the table below." in figure.tagged("desc")[0].text
+    ids = {e.attributes["id"] for e in page.walk() if "id" in e.attributes}
+    marks = figure.tagged("a")
+    assert marks
+    assert {a.attributes["href"][1:] for a in marks} <= ids
+
+
+def test_hardest_and_easiest_come_from_the_same_list(small_site: Path) -> None:
+    page = article(read(small_site / FOLDER / "scenes.html"))
+    hardest, easiest = page.tagged("ol")[-2:]
+    scores = [
+        next(float(text) for text in re.findall(r": (\d\.\d\d)", li.text))
+        for li in hardest.tagged("li") + easiest.tagged("li")[::-1]
+    ]
+    assert scores == sorted(scores)
+
+
+def test_a_pool_of_workers_makes_the_same_bytes(small_tree: ResultsTree, tmp_path: Path) -> None:
+    for jobs in (1, 2):
+        build_site(small_tree, output=tmp_path / str(jobs), jobs=jobs)
+    one, two = (
+        {p.relative_to(root).as_posix(): p.read_bytes() for p in root.rglob("*") if p.is_file()}
+        for root in (tmp_path / "1", tmp_path / "2")
+    )
+    assert one == two
+
+
+def test_only_what_changed_is_stamped_again(small_tree: ResultsTree, tmp_path: Path) -> None:
+    results = tmp_path / "results"
+    shutil.copytree(small_tree.root, results)
+    tree = ResultsTree(results)
+    build_site(tree, output=tmp_path / "site")
+    page = tmp_path / "site" / FOLDER / "players/player-01/character-1.situation-1.html"
+    sound = page.read_bytes()
+    page.write_bytes(b"edited by hand")
+    assert build_site(tree, output=tmp_path / "site").written == 1
+    assert page.read_bytes() == sound
+    judgement = results / "synthetic/en/player-01/judgements/judge-01/character-1.situation-1.json"
+    judgement.unlink()
+    report = build_site(tree, output=tmp_path / "site")
+    assert 1 < report.written < 40
+    assert page.read_bytes() != sound
+
+
+@pytest.fixture(scope="module")
+def mapped(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A site whose players stand in another benchmark's list too, one of them by a hostile name."""
+    root = tmp_path_factory.mktemp("mapped")
+    made = make_tree(root / "results", players=4, characters=2, situations=2, seed=5)
+    evil = f"</svg><script>{BOOM}</script>&lt;"
+    path = root / "results/synthetic/en/player-01/player.json"
+    info = json.loads(path.read_text())
+    path.write_text(json.dumps({**info, "name": evil}))
+    external = root / "results/external"
+    external.mkdir()
+    lines = "".join(f"Other,1,M{n},{n},https://example.invalid/list,2024\n" for n in range(1, 5))
+    (external / "other.csv").write_text(f"benchmark,version,model,score,source,date\n{lines}")
+    aliases = "".join(f'["M{n}"]\nids = ["player-0{n}"]\nother = "M{n}"\n' for n in range(1, 5))
+    (external / "aliases.toml").write_text(aliases)
+    build_site(made.tree, output=root / "site")
+    return root / "site"
+
+
+def test_a_rank_map_is_drawn_with_links_words_and_a_table(mapped: Path) -> None:
+    page = article(read(mapped / FOLDER / "rank-maps.html"))
+    (figure,) = page.having("rc-figure")
+    assert not [
+        e for e in figure.walk() if "style" in e.attributes or e.tag in ("style", "metadata", "script")
+    ]
+    assert "Spearman" in figure.tagged("desc")[0].text
+    players = {f"players/player-0{n}/index.html" for n in range(1, 5)}
+    assert {a.attributes["href"] for a in figure.tagged("a")} == players
+    assert len(_rows(page.tagged("table")[0])) == 5
+    assert repeated_ids(read(mapped / FOLDER / "rank-maps.html")) == []
+    assert dead_links(mapped) == []
+
+
+@pytest.mark.parametrize("form", ["svg", "png", "pdf", "json"])
+def test_a_rank_map_can_be_downloaded(mapped: Path, form: str) -> None:
+    (file,) = (mapped / FOLDER / "rank-maps").glob(f"*.{form}")
+    assert file.stat().st_size > 1000
+
+
+def test_the_changelog_becomes_a_page_and_a_feed(small_site: Path) -> None:
+    versions = changelog((ROOT / "CHANGELOG.md").read_text(encoding="utf-8"))
+    page = article(read(small_site / "changelog.html"))
+    root = ElementTree.fromstring((small_site / "changelog.xml").read_text(encoding="utf-8"))
+    atom = "{http://www.w3.org/2005/Atom}"
+    entries = root.findall(f"{atom}entry")
+    assert len(entries) == len(versions) > 0
+    for version, entry in zip(versions, entries, strict=True):
+        assert version.name in page.text
+        assert (entry.findtext(f"{atom}title") or "").startswith(version.name)
+        for needed in ("id", "updated", "content"):
+            assert entry.findtext(f"{atom}{needed}")
+    assert versions[0].points[0][:40] in article(read(small_site / "index.html")).text
+
+
+def test_a_feed_has_the_days_of_its_versions() -> None:
+    text = "# Changelog\n\n## 0.2.0 (unreleased)\n\n- A & b.\n\n## 0.1.0 (2026-12-01)\n\n- `First`\n  form.\n"
+    made = feed(changelog(text), "https://example.invalid/roles/")
+    assert "<updated>2026-12-01T00:00:00Z</updated>" in made
+    assert "1970" not in made
+    assert "<title>0.2.0 (unreleased)</title>" in made
+    assert "First form." in made
+    assert 'href="https://example.invalid/roles/changelog.xml"' in made
+    ElementTree.fromstring(made)
+
+
+def test_how_to_cite_is_what_citation_cff_says(small_site: Path) -> None:
+    made = citation(ROOT / "CITATION.cff")
+    page = article(read(small_site / "cite.html"))
+    assert made.text in page.text
+    assert made.bibtex in page.text
+    assert (small_site / "CITATION.cff").read_bytes() == (ROOT / "CITATION.cff").read_bytes()
+
+
+def test_data_in_a_page_cannot_leave_its_element() -> None:
+    text = json_in_page({"a": "</script><script>&\u2028\ud800"})
+    assert not re.search("[<>&\u2028\ud800]", text)
+    assert json.loads(text) == {"a": "</script><script>&\u2028\ud800"}
+
+
+def test_a_figure_escapes_its_words() -> None:
+    evil = f'"><script>{BOOM}</script>'
+    mark = Mark(1, 3.0, 2.5, 3.5, "#a", evil)
+    figure = parse(str(line_figure("f", evil, evil, [Series("main", [mark])])))
+    assert {e.tag for e in figure.walk()} == {
+        "#document",
+        "svg",
+        "title",
+        "desc",
+        "path",
+        "text",
+        "a",
+        "circle",
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "letters"), [("OpenAI", "Op"), ("Meta Llama", "ML"), ("<>", "?"), ("é-2", "é2")]
+)
+def test_monograms(name: str, letters: str) -> None:
+    assert monogram(name) == letters
