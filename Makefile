@@ -7,7 +7,7 @@ SUITE ?= quickstart
 LANGUAGE ?= en
 
 .DEFAULT_GOAL := help
-.PHONY: help bench setup test lint format types site serve board audit record benchmarks schemas lock \
+.PHONY: help bench setup test lint format site serve board audit record benchmarks kills schemas lock \
 	commit-results clean-cache clean
 
 help: ## list the targets
@@ -23,10 +23,11 @@ setup: $(VENV)/ready ## prepare .venv with everything in it
 test: $(VENV)/ready ## run the tests
 	@$(PY) -m pytest
 
-lint: $(VENV)/ready ## check format, lint and types
+lint: $(VENV)/ready ## check format, lint, types, and that no cassette holds a secret
 	@$(VENV)/bin/ruff format --check .
 	@$(VENV)/bin/ruff check .
 	@$(VENV)/bin/mypy
+	@$(PY) tests/recording.py
 
 format: $(VENV)/ready ## format the code
 	@$(VENV)/bin/ruff format .
@@ -42,11 +43,19 @@ serve: $(VENV)/ready ## build the website and serve it on this machine
 board: $(VENV)/ready ## print the board of SUITE in LANGUAGE
 	@$(BENCH) board $(SUITE) --language $(LANGUAGE)
 
+audit: $(VENV)/ready ## check every file of results/ and recompute every board
+	@$(BENCH) audit
+
 record: $(VENV)/ready ## record the tests' cassettes anew from the embedded model
 	@$(PY) tests/record_cassettes.py
 
 benchmarks: $(VENV)/ready ## measure speed (not part of the tests)
-	@$(PY) tests/benchmarks/run_speed.py
+	@failed=; for file in tests/benchmarks/*.py; do \
+		echo "$$file"; $(PY) $$file || failed="$$failed $$file"; \
+	done; test -z "$$failed" || { echo "limits missed:$$failed" >&2; exit 1; }
+
+kills: $(VENV)/ready ## stop a run at 100 random moments; nothing may be lost, broken or paid twice
+	@KILLS=100 $(PY) -m pytest tests/kills
 
 schemas: $(VENV)/ready ## write the JSON Schemas of the records
 	@$(BENCH) schemas

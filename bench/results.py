@@ -14,9 +14,10 @@ import json
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from pydantic import ValidationError
+from pydantic_core import to_json
 
 from bench.errors import RecordError
 from bench.files import BulkWriter, write_atomically
@@ -153,19 +154,15 @@ class ResultsTree:
         """Write a judgement; one that is there stays unless ``replace``. Returns whether written."""
         return write_atomically(self.judgement_path(record, record.judge), _bytes(record), replace=replace)
 
-    def write_imported(
-        self, suite: str, language: str, record: PlayerInfo | Conversation | Judgement, writer: BulkWriter
-    ) -> None:
-        """Have a record written in bulk, sealed if it has a digest; one that is there is replaced."""
-        folder = f"{self.root}/{_slug(suite)}/{_slug(language)}/{_slug(record.player)}"
-        data = record.plain()
-        if isinstance(record, PlayerInfo):
-            writer.write(f"{folder}/player.json", canonical(data).encode())
-            return
-        del data["digest"]
-        data["digest"] = sha256_of(data)
-        kind = f"judgements/{_slug(record.judge)}" if isinstance(record, Judgement) else "conversations"
-        writer.write(f"{folder}/{kind}/{_cell_file(record)}", canonical(data).encode())
+    def write_imported(self, data: dict[str, Any], writer: BulkWriter) -> None:
+        """Have an imported conversation or judgement, given as plain data with every dict's keys in order and
+        an empty ``digest``, sealed and written in bulk; one that is there is replaced."""
+        data["digest"] = sha256_of({key: value for key, value in data.items() if key != "digest"})
+        folder = f"{self.root}/{_slug(data['suite'])}/{_slug(data['language'])}/{_slug(data['player'])}"
+        kind = f"judgements/{_slug(data['judge'])}" if "judge" in data else "conversations"
+        name = f"{_slug(data['character'])}.{_slug(data['situation'])}.json"
+        # For text and integers in ordered dicts this is canonical(data), at a tenth of the time.
+        writer.write(f"{folder}/{kind}/{name}", to_json(data, indent=2) + b"\n")
 
     def write_player(self, suite: str, language: str, info: PlayerInfo) -> bool:
         """Write player.json; returns whether it is new or changed."""

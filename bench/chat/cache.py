@@ -91,6 +91,7 @@ class ResponseCache:
         self._warned = False
         self._unsaved: dict[str, str] = {}
         self._try_again_at = 0.0
+        self._writable = True
         self._disk: Any = None
         self._claims: Claims | None = None
         try:
@@ -136,7 +137,7 @@ class ResponseCache:
 
     def put(self, key: str, answer: Answer) -> None:
         """Keep ``answer`` under ``key``."""
-        if self._disk is None:
+        if self._disk is None or not self._writable:
             return
         text = _Entry(key=key, answer=answer).model_dump_json(exclude_none=True)
         if self._unsaved:
@@ -152,7 +153,7 @@ class ResponseCache:
                 self._hold(key, text)
                 self._try_again_at = monotonic() + RETRY_LOCKED_SECONDS
             else:
-                self._give_up(error)
+                self._stop_writing(error)
 
     def claim(self, key: str) -> bool:
         """Claim the request of ``key`` before it is sent; False where another process has it in flight, whose
@@ -192,9 +193,14 @@ class ResponseCache:
             if _is_lock(error):
                 self._try_again_at = monotonic() + RETRY_LOCKED_SECONDS
             else:
-                self._give_up(error)
+                self._stop_writing(error)
         else:
             self._unsaved.clear()
+
+    def _stop_writing(self, error: BaseException) -> None:
+        """The disk is full, or not ours to write to: what is kept can still be read, and is paid for."""
+        self._writable = False
+        self._warn(error, "what is answered from now on is not kept")
 
     def _give_up(self, error: BaseException) -> None:
         self._warn(error, "the run goes on without it")

@@ -32,7 +32,7 @@ from bench.chat.answers import Answer, answer_from
 from bench.chat.faults import ADDRESS_MEND, Fault, fault_of
 from bench.chat.limits import Limits
 from bench.chat.requests import ChatRequest
-from bench.chat.secrets import secrets_of, shown_url
+from bench.chat.secrets import redacted, secrets_of, shown_url
 from bench.chat.waits import reset_in, wait_asked
 
 LARGEST_ANSWER = 8 * 2**20
@@ -113,7 +113,7 @@ class Endpoint:
     def _refused(self, response: httpx2.Response, body: object, longest_wait: float) -> Fault:
         headers = response.headers
         if 300 <= response.status_code < 400:
-            target = shown_url(headers.get("location", "nowhere"))
+            target = redacted(shown_url(headers.get("location", "nowhere")), self.secrets)
             return Fault("user", f"HTTP {response.status_code}: redirected to {target}", ADDRESS_MEND)
         wait = wait_asked(headers)
         if wait is None and response.status_code == 429:

@@ -78,8 +78,8 @@ def key_of(name: str, provider: Provider, environment: Environment) -> str | Non
 
 
 def secrets_of(provider: Provider, key: str | None) -> tuple[str, ...]:
-    """All secret strings that calls to ``provider`` carry: key, header values, userinfo, query values; each also
-    as it looks in a URL, and userinfo as the header that it becomes."""
+    """All secret strings that calls to ``provider`` carry: key, header values, userinfo, query values; each
+    also as it looks in a URL, and userinfo as the header that it becomes."""
     found: set[str] = set()
     if key:
         found.add(key)

@@ -10,6 +10,7 @@ from bench.errors import UserError
 from bench.files import BulkWriter
 from bench.interop.pingpong_files import Problem, result_files
 from bench.interop.pingpong_records import Importer
+from bench.records import PlayerInfo
 from bench.results import NOT_SUITES, ResultsTree
 from bench.slugs import slug
 
@@ -42,9 +43,9 @@ def import_pingpong(
     """Import the result files of a folder, or one file.
 
     Version 2 goes into the suite ``suite``, version 1, whose scale is another, into ``<suite>-v1``. The files
-    are taken in the order of their names. What was imported before is replaced
-    where it differs; nothing is deleted. ``own_suites`` are refused as targets, and so is a suite that holds
-    evidence which was not imported. Raises UserError.
+    are taken in the order of their names. What was imported before is replaced where it differs; nothing is
+    deleted. ``own_suites`` are refused as targets, and so is a suite that holds evidence which was not
+    imported. Raises UserError.
     """
     name = DEFAULT_SUITE if suite is None else suite
     for text, what in ((name, "suite"), (language, "language")):
@@ -55,19 +56,22 @@ def import_pingpong(
         _check_target(tree, target, language, own_suites)
     problems: list[Problem] = []
     importer = Importer(suites, language, catalog, problems)
-    files = 0
+    files = players = 0
     with BulkWriter() as writer:
         for file in result_files(path, problems):
             files += 1
             for record in importer.records(file):
-                tree.write_imported(suites[file.version], language, record, writer)
+                if isinstance(record, PlayerInfo):
+                    players += tree.write_player(suites[file.version], language, record)
+                else:
+                    tree.write_imported(record, writer)
     return ImportReport(
         suites=tuple(sorted({key[0] for key in importer.conversations})),
         files=files,
         players=len(importer.players),
         conversations=len(importer.conversations),
         judgements=len(importer.judgements),
-        written=writer.written,
+        written=writer.written + players,
         problems=tuple(problems),
     )
 

@@ -10,20 +10,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from pydantic import ValidationError
-
 from bench.catalog import Catalog, Model
 from bench.interop.pingpong_files import Problem, Refused, ResultFile, sound
-from bench.records import (
-    Cell,
-    Conversation,
-    Judgement,
-    Message,
-    PlayerInfo,
-    Scene,
-    TurnVerdict,
-    sha256_of,
-)
+from bench.records import SCHEMA_VERSION, PlayerInfo, Scene, sha256_of
 
 PROTOCOLS = {1: "pingpong_v1", 2: "pingpong_v2"}
 SCALES = {1: (1, 10), 2: (1, 5)}
@@ -38,6 +27,9 @@ CRITERIA = {
 
 TITLE_LENGTH = 60
 
+
+Plain = dict[str, Any]
+"""A record as plain data, keys in order."""
 
 CellKey = tuple[str, str, str, str]
 """(suite, player, character, situation)"""
@@ -61,27 +53,23 @@ class Importer:
     scenes: dict[tuple[str, str], tuple[str, str, Scene]] = field(default_factory=dict)
     """Scenes that have been read already, by character and situation."""
 
-    def records(self, file: ResultFile) -> Iterator[PlayerInfo | Conversation | Judgement]:
-        """All that is sound in a file and not there yet; the rest becomes problems."""
-        try:
-            info = player_info(file, self.catalog)
-        except ValidationError as error:
-            self._problem(file, Refused("player", error.errors(include_url=False)[0]["msg"]))
-            return
+    def records(self, file: ResultFile) -> Iterator[PlayerInfo | Plain]:
+        """All that is sound in a file and not there yet; the rest becomes problems.
+
+        A player comes before its first conversation, and a conversation before its judgements. These two are
+        plain data in the form that the results tree writes in bulk: checked here, field by field.
+        """
+        info = player_info(file, self.catalog)
         known = self.players.get((self.suites[file.version], file.player))
         if known not in (None, info):
             self._problem(file, Refused("player", f"other settings of {file.player!r} than in a file before"))
             return
         for n, output in enumerate(file.outputs):
-            made: list[Conversation | Judgement] = []
+            made: list[Plain] = []
             try:
                 self._add_output(file, output, f"outputs.{n}", made)
             except Refused as refusal:
                 self._problem(file, refusal)
-            except ValidationError as error:
-                item = error.errors(include_url=False)[0]
-                place = ".".join(["outputs", str(n), *(str(part) for part in item["loc"])])
-                self._problem(file, Refused(place, item["msg"]))
             if made and known is None:
                 known = self.players[(self.suites[file.version], file.player)] = info
                 yield info
@@ -90,36 +78,24 @@ class Importer:
     def _problem(self, file: ResultFile, refusal: Refused) -> None:
         self.problems.append(Problem(file.path, refusal.place, refusal.text))
 
-    def _add_output(
-        self, file: ResultFile, output: Any, place: str, made: list[Conversation | Judgement]
-    ) -> None:
+    def _add_output(self, file: ResultFile, output: Any, place: str, made: list[Plain]) -> None:
         """Add the conversation and the judgement of an output to ``made``, as far as they are sound."""
         if not isinstance(output, dict):
             raise Refused(place, "is no object")
         character, situation, scene = self._scene(output, place)
-        cell = Cell(
-            suite=self.suites[file.version],
-            version=str(file.version),
-            protocol=PROTOCOLS[file.version],
-            language=self.language,
-            player=file.player,
-            character=character,
-            situation=situation,
-        )
-        key = (cell.suite, cell.player, character, situation)
+        key = (self.suites[file.version], file.player, character, situation)
         messages = _messages(output.get("messages"), f"{place}.messages")
-        sha256 = sha256_of(messages)  # as messages_sha256 of the records that are made of them
+        sha256 = sha256_of(messages)
         known, source = self.conversations.get(key, (sha256, file.path))
         if known != sha256:
             raise Refused(f"{place}.messages", f"other messages of this cell than in {source}")
         if key not in self.conversations:
-            said = tuple(Message.model_validate(message) for message in messages)
-            made.append(_conversation(file, cell, scene, said))
+            made.append(_conversation(file, key, self.language, scene, messages))
             self.conversations[key] = (sha256, file.path)
         if (key, file.judge) in self.judgements:
             raise Refused(place, f"a second judgement of this cell by {file.judge}")
         turns = _verdicts(file.version, output, sum(m["role"] == "user" for m in messages), place)
-        made.append(_judgement(file, cell, sha256, turns))
+        made.append(_judgement(file, key, self.language, sha256, turns))
         self.judgements.add((key, file.judge))
 
     def _scene(self, output: dict[str, Any], place: str) -> tuple[str, str, Scene]:
@@ -144,32 +120,52 @@ class Importer:
         return self.scenes.setdefault((name, text), found) if known is None else found
 
 
-def _conversation(file: ResultFile, cell: Cell, scene: Scene, messages: tuple[Message, ...]) -> Conversation:
-    """An unsealed conversation: the results tree seals what is imported."""
-    return Conversation(
-        **dict(cell),
-        origin=f"{_origin(file)}; interrogator {file.interrogator.name}",
-        scene=scene,
-        fingerprint=sha256_of(["imported", scene.plain(), file.interrogator.name, file.player]),
-        status="complete",
-        messages=messages,
-        calls=(),
-    )
+def _conversation(
+    file: ResultFile, key: CellKey, language: str, scene: Scene, messages: list[dict[str, str]]
+) -> Plain:
+    suite, player, character, situation = key
+    return {
+        "calls": [],
+        "character": character,
+        "digest": "",
+        "fingerprint": sha256_of(["imported", scene.plain(), file.interrogator.name, player]),
+        "language": language,
+        "messages": messages,
+        "origin": f"{_origin(file)}; interrogator {file.interrogator.name}",
+        "player": player,
+        "protocol": PROTOCOLS[file.version],
+        "repairs": [],
+        "scene": dict(sorted(scene.plain().items())),
+        "schema_version": SCHEMA_VERSION,
+        "situation": situation,
+        "status": "complete",
+        "suite": suite,
+        "version": str(file.version),
+    }
 
 
-def _judgement(file: ResultFile, cell: Cell, sha256: str, turns: tuple[TurnVerdict, ...]) -> Judgement:
-    """An unsealed judgement."""
-    return Judgement(
-        **dict(cell),
-        judge=file.judge,
-        origin=f"{_origin(file)}; judge {file.judge_model.name}",
-        fingerprint=sha256_of(["imported", file.judge_model.name, sha256]),
-        conversation_sha256=sha256,
-        status="ok",
-        turns=turns,
-        raw=(),
-        calls=(),
-    )
+def _judgement(file: ResultFile, key: CellKey, language: str, sha256: str, turns: list[Plain]) -> Plain:
+    suite, player, character, situation = key
+    return {
+        "calls": [],
+        "character": character,
+        "conversation_sha256": sha256,
+        "digest": "",
+        "fingerprint": sha256_of(["imported", file.judge_model.name, sha256]),
+        "judge": file.judge,
+        "language": language,
+        "origin": f"{_origin(file)}; judge {file.judge_model.name}",
+        "player": player,
+        "protocol": PROTOCOLS[file.version],
+        "raw": [],
+        "repairs": [],
+        "schema_version": SCHEMA_VERSION,
+        "situation": situation,
+        "status": "ok",
+        "suite": suite,
+        "turns": turns,
+        "version": str(file.version),
+    }
 
 
 def player_info(file: ResultFile, catalog: Catalog | None) -> PlayerInfo:
@@ -227,13 +223,13 @@ def _messages(source: Any, place: str) -> list[dict[str, str]]:
             raise Refused(f"{place}.{n}", "is not a text of user or assistant")
         if messages and messages[-1]["role"] == role:
             raise Refused(f"{place}.{n}", f"two messages of {role} in a row")
-        messages.append({"role": role, "content": sound(content, f"{place}.{n}")})
+        messages.append({"content": sound(content, f"{place}.{n}"), "role": role})
     if messages[-1]["role"] != "assistant" or len(messages) < 2:
         raise Refused(f"{place}.{len(messages) - 1}", "the player has not answered")
     return messages
 
 
-def _verdicts(version: int, output: dict[str, Any], turns: int, place: str) -> tuple[TurnVerdict, ...]:
+def _verdicts(version: int, output: dict[str, Any], turns: int, place: str) -> list[Plain]:
     """The scores of each turn and whether it was a refusal."""
     scores = output.get("scores")
     if not isinstance(scores, dict):
@@ -248,12 +244,16 @@ def _verdicts(version: int, output: dict[str, Any], turns: int, place: str) -> t
             # Version 1 ends at a refusal; what it gave that turn stands beside the scores.
             values = [*values, output.get(f"{key}_score", SCALES[version][0])]
         columns[ours] = _scores(values, turns, SCALES[version], f"{place}.scores.{key}")
-    return tuple(
-        TurnVerdict(
-            turn=n + 1, is_refusal=bool(refusals[n]), scores={name: columns[name][n] for name in columns}
-        )
+    return [
+        {
+            "is_refusal": bool(refusals[n]),
+            "reasons": {},
+            "refusal_reason": "",
+            "scores": {name: columns[name][n] for name in sorted(columns)},
+            "turn": n + 1,
+        }
         for n in range(turns)
-    )
+    ]
 
 
 def _refusals(scores: dict[str, Any], output: dict[str, Any], turns: int, place: str) -> list[int]:

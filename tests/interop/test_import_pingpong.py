@@ -18,7 +18,7 @@ from bench.catalog import Catalog
 from bench.cli import cli
 from bench.errors import UserError
 from bench.interop.pingpong_import import ImportReport, import_pingpong
-from bench.records import Conversation, Judgement
+from bench.records import Conversation, Judgement, canonical, digest_of
 from bench.results import ResultsTree
 from tests.interop.public_files import make_public, version_1, version_2
 from tests.tiny import make_tiny
@@ -103,6 +103,22 @@ def test_the_audit_finds_nothing_wrong_with_an_import_and_says_that_it_is_one(
     report = audit_tree(tree, {}, None)
     assert {f.code for f in report.findings} == {"imported", "fingerprint-unknown"}
     assert report.ok
+
+
+def test_imported_records_are_written_as_all_others_are(tree: ResultsTree, folder: Path) -> None:
+    data = version_2(0, "gpt_4o", 1, 1)
+    text = "".join(map(chr, range(0x250))) + "\u2028\U0001f600\ufeff\\/"
+    data["outputs"][0]["messages"][1]["content"] = text
+    _put(folder, data)
+    _import(tree, folder)
+    [talk], [verdict] = _conversations(tree, "p"), _judgements(tree, "p")
+    assert talk.messages[1].content == text
+    for record, path in (
+        (talk, tree.conversation_path(talk)),
+        (verdict, tree.judgement_path(verdict, "gpt_4o")),
+    ):
+        assert path.read_bytes() == canonical(record.plain()).encode()
+        assert record.digest == digest_of(record)
 
 
 def test_importing_again_changes_nothing(tree: ResultsTree, folder: Path) -> None:

@@ -73,6 +73,7 @@ def watch(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Watched]
     """A page in a fresh context; parametrise indirectly with options of the context."""
     options = {"viewport": {"width": 1280, "height": 900}, **getattr(request, "param", {})}
     context = browser.new_context(**options)
+    context.set_default_timeout(120_000)  # a busy machine is no fault of the page
     watched = Watched(context.new_page(), "")
 
     def asked(call: Request) -> None:

@@ -240,7 +240,7 @@ def test_two_players_are_compared_on_the_same_scenes(
     )
     assert {href: text if text[0].isdigit() else None for href, text in cells} == expected
     page.locator("[data-rc-compare] select").nth(1).select_option("player-03")
-    page.wait_for_function("document.querySelector('.rc-compare thead').textContent.includes('Player 03')")
+    page.wait_for_function("document.querySelector('.rc-compare thead')?.textContent.includes('Player 03')")
     assert _query(page) == "?p=player-01&p=player-03"
     page.go_back()
     page.wait_for_function("document.querySelector('.rc-compare thead')?.textContent.includes('Player 02')")

@@ -223,7 +223,7 @@ def test_site_url_gives_a_sitemap_without_conversations(small_tree: ResultsTree,
     build_site(small_tree, output=tmp_path / "site", site_url="https://example.invalid/roles/")
     text = (tmp_path / "site/sitemap.xml").read_text()
     assert f"<loc>https://example.invalid/roles/{BOARD}/players/player-01/index.html</loc>" in text
-    assert "situation-1" not in text
+    assert "character-1.situation-1" not in text
 
 
 def test_source_url_links_every_record(small_tree: ResultsTree, tmp_path: Path) -> None:
