@@ -168,7 +168,7 @@ def test_leftovers_of_dead_processes_are_removed(tmp_path: Path, dead_pid: int) 
     assert names(tmp_path) == []
 
 
-@pytest.mark.parametrize("pid", [1, os.getpid()])
+@pytest.mark.parametrize("pid", [1, os.getpid()], ids=["init", "own"])
 def test_leftovers_of_live_processes_are_kept(tmp_path: Path, pid: int) -> None:
     path = leftover(tmp_path, pid)
     assert remove_leftovers(tmp_path) == 0

@@ -46,7 +46,7 @@ class Play:
     def __init__(self, folder: Path, judge: list[str] | None = None) -> None:
         self.tiny: Tiny = make_tiny(folder)
         self.chat = FakeChat(self._answer)
-        self._judge = Script({"judge": list(judge or [])})
+        self._judge = Script({"judge": list(judge or [json.dumps(verdict("", 7, turns=2))])})
         protocol, catalog = self.tiny.protocol(), self.tiny.catalog()
         plan = make_plan(protocol, self.tiny.tree, ["bard"], ["strict"])
         plan.work[:] = [item for item in plan.work if item.cell == self.tiny.cell()]
