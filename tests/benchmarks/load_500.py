@@ -1,6 +1,6 @@
 """500 conversations at once, against a server in a process of its own that takes 2 seconds to answer.
 
-    python tests/benchmarks/load_500.py [--delay 2] [--turns 4]
+    python tests/benchmarks/load_500.py [--delay 2] [--turns 8]
 
 The whole run: real prompts, cache, records on disk. Prints calls a second beside the ideal, CPU a call,
 memory, descriptors, and the same run from the cache. The exit status is 1 where a limit is missed.
@@ -113,7 +113,7 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--delay", type=float, default=2.0, help="seconds until the server answers")
-    parser.add_argument("--turns", type=int, default=4, help="of every conversation")
+    parser.add_argument("--turns", type=int, default=8, help="of every conversation")
     options = parser.parse_args()
     run: Callable[[Coroutine[Any, Any, Load]], Load] = uvloop.run
     uvloop.run(asyncio.sleep(0))  # it keeps a descriptor or two for itself

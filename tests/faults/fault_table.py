@@ -1,0 +1,159 @@
+"""What becomes of every fault of the scripted server: the tests hold it true, site/pages/faults.md shows it.
+
+python tests/faults/fault_table.py     # writes the table into the page anew
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, get_args
+
+ROOT = Path(__file__).resolve().parents[2]
+if str(ROOT) not in sys.path:
+    sys.path.insert(0, str(ROOT))
+
+from bench.records import Outcome, Role  # noqa: E402
+
+PAGE = ROOT / "site" / "pages" / "faults.md"
+
+Fate = Literal["retried", "re-asked", "failed", "read", "kept", "-"]
+"""What happens where a fault befalls one reply: see the page for the words. ``-``: it cannot be met."""
+
+
+@dataclass(frozen=True)
+class End:
+    """What becomes of a fault in one role: at once, and as which recorded failure where it lasts."""
+
+    once: Fate
+    lasting: Outcome | None = None
+
+    def words(self) -> str:
+        if self.lasting is None:
+            return self.once
+        return f"failed: {self.lasting}" if self.once == "failed" else f"{self.once}, else {self.lasting}"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One fault: what comes, what becomes of it, how the reason of a recorded failure begins."""
+
+    comes: str
+    player: End
+    interrogator: End
+    judge: End
+    reason: str = ""
+    repair: str = ""
+    """What the judgement says was repaired, where it was read."""
+
+    def end(self, role: Role) -> End:
+        ends: dict[Role, End] = {
+            "player": self.player,
+            "interrogator": self.interrogator,
+            "judge": self.judge,
+        }
+        return ends[role]
+
+
+KEPT, READ, NONE = End("kept"), End("read"), End("-")
+LIMITED, LOST = End("retried", "rate_limited"), End("retried", "transport")
+EMPTY, UNREADABLE = End("re-asked", "empty"), End("re-asked", "parse_error")
+
+
+def _all(end: End, comes: str, reason: str = "") -> Row:
+    return Row(comes, end, end, end, reason)
+
+
+def _text(comes: str, judged: End, reason: str = "", repair: str = "") -> Row:
+    """A text that only who has to answer in JSON stumbles over."""
+    return Row(comes, KEPT, judged, judged, reason, repair)
+
+
+def _scores(comes: str, judged: End, reason: str = "", repair: str = "") -> Row:
+    return Row(comes, NONE, NONE, judged, reason, repair)
+
+
+BROKEN = "the connection was lost"
+LATE = "no complete answer within"
+NO_JSON = "The reply holds no JSON object."
+BREAKS_OFF = "The reply breaks off"
+MALFORMED = "the answer is not JSON"
+
+TABLE: dict[str, Row] = {
+    "rate_limit": _all(LIMITED, "429 without `Retry-After`", "HTTP 429"),
+    "rate_limit_seconds": _all(LIMITED, "429, `Retry-After` in seconds: it is kept to", "HTTP 429"),
+    "rate_limit_date": _all(LIMITED, "429, `Retry-After` as a date: it is kept to", "HTTP 429"),
+    "rate_limit_absurd": _all(
+        End("failed", "rate_limited"), "429, `Retry-After` of a day: nobody waits for it", "HTTP 429"
+    ),
+    "status_500": _all(LOST, "500", "HTTP 500"),
+    "status_502": _all(LOST, "502 with an HTML page", "HTTP 502"),
+    "status_503": _all(LOST, "503", "HTTP 503"),
+    "status_529": _all(LOST, "529", "HTTP 529"),
+    "reset_before": _all(LOST, "the connection is reset before the reply", BROKEN),
+    "reset_during": _all(LOST, "the connection is reset in the middle of the reply", BROKEN),
+    "reset_after": _all(READ, "the connection is reset after the reply"),
+    "close_before": _all(LOST, "the connection is closed before the reply", BROKEN),
+    "stall": _all(LOST, "no reply within the time limit", LATE),
+    "slow": _all(LOST, "a reply so slow that the time limit passes", LATE),
+    "truncated_body": _all(LOST, "half of the body, with status 200", MALFORMED),
+    "invalid_body": _all(LOST, "a body that is no JSON, with status 200", MALFORMED),
+    "html_body": _all(LOST, "an HTML page with status 200", MALFORMED),
+    "empty_choices": _all(LOST, "an empty list of `choices`", "the answer has no choices"),
+    "null_choices": _all(LOST, "`choices` null", "the answer has no choices"),
+    "error_with_200": _all(LOST, "an error object with status 200", "HTTP 502"),
+    "null_content": _all(EMPTY, "`content` null", "the answer is blank"),
+    "blank_content": _all(EMPTY, "`content` of blanks", "the answer is blank"),
+    "only_reasoning": _all(EMPTY, "reasoning, and no answer after it", "nothing but reasoning was written"),
+    "content_filter": _all(
+        End("failed", "content_filter"), "`finish_reason` content_filter", "stopped by the provider's content"
+    ),
+    "refusal_field": _all(End("failed", "refused"), "a refusal in the field for it", "refused: "),
+    "length": _text("`finish_reason` length, the text cut off", UNREADABLE, BREAKS_OFF),
+    "truncated_text": _text("a text that breaks off", UNREADABLE, BREAKS_OFF),
+    "refusal_prose": _text("a refusal in prose where JSON was asked for", UNREADABLE, NO_JSON),
+    "other_language": _text("another language where JSON was asked for", UNREADABLE, NO_JSON),
+    "huge": _text("2 MB of text", UNREADABLE, NO_JSON),
+    "streamed": _all(READ, "a stream that nobody asked for: it is put together"),
+    "no_usage": _all(READ, "no token usage: it is estimated, and marked so"),
+    "reasoning_block": _text("a reasoning block before the answer", READ, repair="reasoning_removed"),
+    "fences": _text("the JSON in a code fence", READ, repair="fence_removed"),
+    "prose_around": _text("the JSON amid prose", READ, repair="prose_removed"),
+    "single_quotes": _text("JSON in single quotes", READ, repair="json_repaired"),
+    "trailing_comma": _text("JSON with a trailing comma", READ, repair="json_repaired"),
+    "duplicate_keys": _scores("a key twice in an object: the last counts", READ, repair="duplicate_keys"),
+    "scores_as_strings": _scores("scores as strings", READ, repair="number_from_string"),
+    "scores_as_floats": _scores("scores of 3.5", UNREADABLE, 'The value of "fluency_score" of turn 1 is'),
+    "scores_out_of_range": _scores(
+        "a score beyond the scale", UNREADABLE, 'The value of "fluency_score" of turn 1 is 7'
+    ),
+    "score_missing": _scores("a score is missing", UNREADABLE, 'Turn 1 has no "fluency_score"'),
+    "turn_missing": _scores("scores for too few turns", UNREADABLE, "The reply scored turns"),
+    "turn_too_many": _scores("scores for turns that do not exist", UNREADABLE, "The reply scored turns"),
+}
+"""By the name of the fault in tests/scripted_server.py."""
+
+
+def markdown() -> list[str]:
+    """The table as the page shows it, line by line."""
+    roles: tuple[Role, ...] = get_args(Role)
+    lines = [f"| What comes | {' | '.join(role.capitalize() for role in roles)} | In the record |"]
+    lines.append("| --- " * (len(roles) + 2) + "|")
+    for row in TABLE.values():
+        ends = " | ".join(row.end(role).words() for role in roles)
+        said = f"“{row.reason.strip()} …”" if row.reason else f"`{row.repair}`" if row.repair else ""
+        lines.append(f"| {row.comes} | {ends} | {said} |")
+    return lines
+
+
+def with_table(page: str) -> str:
+    """``page`` with its table, the only lines of it that start with a bar, made anew."""
+    lines = page.splitlines()
+    first = next(n for n, line in enumerate(lines) if line.startswith("|"))
+    rest = [line for line in lines[first:] if not line.startswith("|")]
+    return "\n".join([*lines[:first], *markdown(), *rest]) + "\n"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(with_table(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
