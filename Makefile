@@ -21,7 +21,7 @@ bench: $(VENV)/ready ## run SUITE (quickstart) with the embedded model, score it
 setup: $(VENV)/ready ## prepare .venv with everything in it
 
 test: $(VENV)/ready ## run the tests
-	@$(PY) -m pytest
+	@$(PY) -m pytest -n auto --maxprocesses 4 --dist loadfile
 
 lint: $(VENV)/ready ## check format, lint, types, and that no cassette holds a secret
 	@$(VENV)/bin/ruff format --check .

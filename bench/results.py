@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 from pydantic_core import to_json
 
-from bench.errors import RecordError
+from bench.errors import RecordError, StorageError
 from bench.files import BulkWriter, write_atomically
 from bench.records import (
     SCHEMA_VERSION,
@@ -142,6 +142,8 @@ class ResultsTree:
 
     def check_writable(self) -> None:
         """Raise StorageError where nothing can be written: better before a call is paid than after it."""
+        if self.root.exists() and not self.root.is_dir():
+            raise StorageError("is no folder", where=str(self.root), mend="Name a folder by --results.")
         probe = self.root / ".writable"
         write_atomically(probe, b"")
         probe.unlink(missing_ok=True)

@@ -158,8 +158,8 @@ def suite_files(prompts: Path) -> dict[str, Path]:
         raise CatalogError("no such folder", where=str(prompts), mend="Name the prompts folder by --prompts.")
     found: dict[str, Path] = {}
     for path in sorted(prompts.glob("*/*.toml")):
-        if path.parent.name in ("characters", "situations"):
-            continue
+        if not any(path.parent.glob("*.jinja")):
+            continue  # cards, situations, or no protocol's folder at all
         name = path.stem
         if slug(name) != name:
             raise CatalogError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,9 @@ if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
 from tests import recording  # noqa: E402
+
+# Shells start background jobs with SIGINT ignored, and children inherit it; tests that send Ctrl-C need it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 CASSETTES = Path(__file__).with_name("cassettes")
 

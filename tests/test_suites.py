@@ -183,6 +183,7 @@ def test_a_language_is_named_as_its_results_folder_will_be(tiny: Tiny) -> None:
 def test_two_suites_of_one_name_are_refused(tiny: Tiny) -> None:
     other = tiny.prompts / "other_protocol" / "tiny.toml"
     other.parent.mkdir()
+    other.with_name("judge.jinja").touch()
     other.write_bytes(tiny.suite_file.read_bytes())
     with pytest.raises(CatalogError, match="already"):
         suite_files(tiny.prompts)
@@ -224,3 +225,10 @@ def test_entries_are_frozen(tiny: Tiny) -> None:
     for entry in (card, situation):
         with pytest.raises(ValueError, match="frozen"):
             entry.tags = ("x",)
+
+
+def test_a_folder_without_templates_holds_no_suites(tiny: Tiny) -> None:
+    other = tiny.prompts / "notes" / "tiny.toml"
+    other.parent.mkdir()
+    other.write_text("anything", encoding="utf-8")
+    assert "tiny" in suite_files(tiny.prompts)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import partial
@@ -94,6 +94,7 @@ class Chat:
         self._retry = retry or RetryPolicy()
         self._on_call = on_call
         self._environment = Environment(environ, dotenv)
+        self._expected: frozenset[str] = frozenset()
         self._limits: dict[str, Limits] = {}
         self._endpoints: dict[str, asyncio.Task[Endpoint]] = {}
         self._identities: dict[str, str] = {}
@@ -279,7 +280,14 @@ class Chat:
             self._endpoints[name] = opening
         return opening.result() if opening.done() else await asyncio.shield(opening)
 
+    def expect(self, models: Iterable[str]) -> None:
+        """Say which models of the catalog will be asked: a key that one of them lacks stops the first call to
+        any, before others are paid. What the cache answers needs no key."""
+        self._expected = frozenset(models)
+
     async def _opened(self, name: str, provider: Provider) -> Endpoint:
+        for other in sorted({self.catalog.model(model).provider for model in self._expected}):
+            key_of(other, self.catalog.providers[other], self._environment)
         key = key_of(name, provider, self._environment)
         if not (provider.embedded or is_http(provider.base_url)):
             raise ProviderError(

@@ -10,6 +10,19 @@ from rich.text import Text
 from bench.cli.options import Places, places
 from bench.suites import suite_files
 
+PIPED_WIDTH = 400
+"""Columns where no terminal says how wide it is: wide enough for any row."""
+
+
+def _print(table: Table) -> None:
+    """Print a table whose names are never cut: they are what is typed after --player and --judge."""
+    for column in table.columns:
+        column.overflow = "fold"
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=PIPED_WIDTH)
+    console.print(table)
+
 
 @click.command()
 @places
@@ -30,7 +43,7 @@ def suites(where: Places) -> None:
             ", ".join(suite.judges),
             Text(suite.entry.title),
         )
-    Console().print(table)
+    _print(table)
 
 
 @click.command()
@@ -50,4 +63,4 @@ def models(where: Places) -> None:
         )
         prices = "unknown" if model.prices is None else f"{model.prices.input} / {model.prices.output}"
         table.add_row(name, Text(model.name), model.provider, model.weights, prices, key)
-    Console().print(table)
+    _print(table)

@@ -139,6 +139,7 @@ async def _execute(
             on_call=lambda request, reply: progress.call_done(),
             max_cost=max_cost,
         ) as chat:
+            chat.expect(_models_of(jobs))
             total = RunReport()
             with Progress([job.plan for job in jobs], lambda: chat.stats, console) as progress:
                 for job in jobs:
@@ -146,6 +147,17 @@ async def _execute(
                     if total.budget_reached:
                         break
             print_report(total, chat.stats)
+
+
+def _models_of(jobs: list[Job]) -> set[str]:
+    """The models that the jobs' work asks."""
+    models: set[str] = set()
+    for job in jobs:
+        for item in job.plan.work:
+            models.update(item.judges)
+            if item.talk:
+                models.update((item.cell.player, job.protocol.suite.interrogator))
+    return models
 
 
 async def _execute_job(

@@ -210,9 +210,14 @@ def test_a_damaged_record_is_named(bench: Bench, done: Tiny, command: str) -> No
 
 def test_a_missing_key_is_named_by_its_variable(bench: Bench) -> None:
     fault = bench("run", "pingpong", "-l", "en", "-p", "gpt-4o-mini", *OURS).fault
-    assert "provider openai: no API key. " in fault
-    assert "OPENAI_API_KEY" in fault
+    assert "provider anthropic: no API key. " in fault  # the judge's: it is missed before anyone is paid
+    assert "ANTHROPIC_API_KEY" in fault
     assert ".env" in fault
+
+
+def test_a_players_missing_key_is_named_before_the_interrogator_is_asked(bench: Bench) -> None:
+    fault = bench("run", "quickstart", "-p", "gpt-4o-mini", *OURS).fault
+    assert "provider openai: no API key. " in fault
 
 
 def test_a_missing_key_leaves_no_conversation_behind(bench: Bench) -> None:
@@ -308,8 +313,7 @@ def test_a_results_folder_that_cannot_be_made_is_named_before_any_call(
     (tiny.root / "results").write_bytes(b"")
     fault = bench("run", "tiny", *tiny.options()).fault
     assert str(tiny.root / "results") in fault
-    assert "cannot be written" in fault
-    assert "name a folder that can be written" in fault
+    assert "is no folder. Name a folder by --results." in fault
     assert server.count == 0
     assert (tiny.root / "results").read_bytes() == b""
 
