@@ -240,10 +240,11 @@ def test_two_players_are_compared_on_the_same_scenes(
     )
     assert {href: text if text[0].isdigit() else None for href, text in cells} == expected
     page.locator("[data-rc-compare] select").nth(1).select_option("player-03")
-    page.wait_for_function("document.querySelector('.rc-compare thead')?.textContent.includes('Player 03')")
+    # By locator: the policy of the page forbids to evaluate a string.
+    page.locator(".rc-compare thead", has_text="Player 03").wait_for()
     assert _query(page) == "?p=player-01&p=player-03"
     page.go_back()
-    page.wait_for_function("document.querySelector('.rc-compare thead')?.textContent.includes('Player 02')")
+    page.locator(".rc-compare thead", has_text="Player 02").wait_for()
     assert watch.faults == []
 
 
