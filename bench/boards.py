@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from bench.errors import UserError
+from bench.evidence import board_evidence
 from bench.files import write_atomically
 from bench.results import ResultsTree
 from bench.scores.board import Board, board_of
 from bench.scores.forms import to_json
-from bench.scores.frame import load
 from bench.suites import Suite, load_suite, suite_files
 
 
@@ -21,22 +20,8 @@ def published_board(tree: ResultsTree, suite_name: str, language: str, suites: M
     the comparison, and players are measured against all scenes of the suite. Of any other (imported, say),
     all judges and all scenes that are there count.
     """
-    frames = load(tree, suite_name, language)
-    if not frames.players:
-        raise UserError(
-            f"no results of suite {suite_name!r} in language {language!r}",
-            where=str(tree.root),
-            mend=f"Run it first: `bench run {suite_name}`.",
-        )
-    suite = suites.get(suite_name)
-    if suite is None or language not in suite.scenes:
-        return board_of(frames)
-    chosen = [judge for judge in suite.judges if judge in frames.judges]
-    if chosen:
-        frames = frames.only_judges(chosen)
-    scenes = suite.language(language)
-    pairs = [(character, situation) for character in scenes.cards for situation in scenes.situations]
-    return board_of(frames, scenes=pairs)
+    frames, scenes = board_evidence(tree, suite_name, language, suites)
+    return board_of(frames, scenes=scenes)
 
 
 def write_board(tree: ResultsTree, board: Board) -> bool:

@@ -8,7 +8,7 @@ import click
 
 from bench.catalog import Catalog
 from bench.cli.asking import Spending
-from bench.cli.execution import Job
+from bench.cli.execution import Job, models_called
 from bench.errors import CatalogError
 
 
@@ -32,14 +32,3 @@ def check_prices(catalog: Catalog, jobs: Iterable[Job], limits: Spending) -> Non
             " are then made and not counted.",
         )
     click.echo(f"bench: --max-cost does not count the calls of {names}: no price is known.", err=True)
-
-
-def models_called(jobs: Iterable[Job]) -> list[str]:
-    """Every model that the plans of ``jobs`` call, sorted."""
-    names: set[str] = set()
-    for job in jobs:
-        for item in job.plan.work:
-            names.update(item.judges)
-            if item.talk:
-                names.update((item.cell.player, job.protocol.suite.interrogator))
-    return sorted(names)

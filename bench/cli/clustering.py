@@ -6,18 +6,15 @@ import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import click
 from rich.console import Console
 
 from bench.chat.budget import BudgetReached
 from bench.chat.stats import Stats
 from bench.cli.asking import Spending
-from bench.cli.budget import models_called
-from bench.cli.execution import Job, print_report, print_states
+from bench.cli.execution import Job, jobs_with_work, models_called, print_report
 from bench.cli.options import Places
 from bench.cluster.driver import Cluster, ClusterRun
 from bench.errors import UserError
-from bench.files import remove_leftovers
 from bench.progress import Progress
 from bench.run import RunReport
 from bench.suites import Suite
@@ -25,13 +22,8 @@ from bench.suites import Suite
 
 def run_on_cluster(where: Places, jobs: list[Job], suite: Suite, limits: Spending, address: str) -> None:
     """Carry out jobs on the cluster at ``address``, one after another, and say what came of them."""
-    remove_leftovers(where.results)
     console = Console(stderr=True)
-    work = [job for job in jobs if job.plan.work]
-    for job in jobs:
-        if not job.plan.work:
-            click.echo(f"{suite.id} {job.protocol.language}: everything is done, no call made.")
-            print_states(console, job.plan)
+    work = jobs_with_work(where, jobs, suite, console)
     if not work:
         return
     stats, total = Stats(), RunReport()

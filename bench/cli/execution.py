@@ -7,7 +7,7 @@ import atexit
 import contextlib
 import gc
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -49,21 +49,28 @@ def print_states(console: Console, plan: Plan) -> None:
         )
 
 
-def run_jobs(
-    where: Places, catalog: Catalog, jobs: list[Job], suite: Suite, max_cost: Decimal | None, *, cached: bool
-) -> None:
-    """Carry out jobs one after another, and say what came of them. Exit status 0 also with recorded failures:
-    they are results."""
+def jobs_with_work(where: Places, jobs: list[Job], suite: Suite, console: Console) -> list[Job]:
+    """The jobs that have something to do, the results tree ready for them; the others are said to be done."""
     remove_leftovers(where.results)
-    console = Console(stderr=True)
     work = [job for job in jobs if job.plan.work]
     for job in jobs:
         if not job.plan.work:
             click.echo(f"{suite.id} {job.protocol.language}: everything is done, no call made.")
             print_states(console, job.plan)
+    if work:
+        where.tree().check_writable()
+    return work
+
+
+def run_jobs(
+    where: Places, catalog: Catalog, jobs: list[Job], suite: Suite, max_cost: Decimal | None, *, cached: bool
+) -> None:
+    """Carry out jobs one after another, and say what came of them. Exit status 0 also with recorded failures:
+    they are results."""
+    console = Console(stderr=True)
+    work = jobs_with_work(where, jobs, suite, console)
     if not work:
         return
-    where.tree().check_writable()
     try:
         with _seldom_collected(), asyncio.Runner(loop_factory=_loop_factory()) as runner:
             runner.run(_execute(where, catalog, work, max_cost, cached, console))
@@ -139,7 +146,7 @@ async def _execute(
             on_call=lambda request, reply: progress.call_done(),
             max_cost=max_cost,
         ) as chat:
-            chat.expect(_models_of(jobs))
+            chat.expect(models_called(jobs))
             total = RunReport()
             with Progress([job.plan for job in jobs], lambda: chat.stats, console) as progress:
                 for job in jobs:
@@ -149,15 +156,15 @@ async def _execute(
             print_report(total, chat.stats)
 
 
-def _models_of(jobs: list[Job]) -> set[str]:
-    """The models that the jobs' work asks."""
-    models: set[str] = set()
+def models_called(jobs: Iterable[Job]) -> list[str]:
+    """Every model that the plans of ``jobs`` call, sorted."""
+    names: set[str] = set()
     for job in jobs:
         for item in job.plan.work:
-            models.update(item.judges)
+            names.update(item.judges)
             if item.talk:
-                models.update((item.cell.player, job.protocol.suite.interrogator))
-    return models
+                names.update((item.cell.player, job.protocol.suite.interrogator))
+    return sorted(names)
 
 
 async def _execute_job(

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 
 from bench.results import ResultsTree
 from bench.slugs import slug
-
-LANGUAGES = {"en": "English", "ru": "Russian"}
+from bench.suites import LANGUAGES
 
 
 @dataclass(frozen=True)
