@@ -49,8 +49,7 @@ def _fault(tree: ResultsTree, suite: Suite, language: str, player: str) -> str:
     """What keeps a player's evidence from being committed; empty where nothing does."""
     conversations = {(c.character, c.situation): c for c in tree.conversations(suite.id, language, player)}
     judgements = list(tree.judgements(suite.id, language, player))
-    scenes = suite.language(language)
-    pairs = [(character, situation) for character in scenes.cards for situation in scenes.situations]
+    pairs = suite.language(language).pairs
     missing = [pair for pair in pairs if pair not in conversations]
     if missing:
         return f"{len(missing)} of {len(pairs)} conversations missing"

@@ -43,5 +43,4 @@ def board_evidence(
     chosen = list(judges) or [judge for judge in suite.judges if judge in frames.judges]
     if chosen:
         frames = frames.only_judges(chosen)
-    scenes = suite.language(language)
-    return frames, [(character, situation) for character in scenes.cards for situation in scenes.situations]
+    return frames, suite.language(language).pairs

@@ -41,6 +41,8 @@ class CellWork:
 
     cell: Cell
     turns: int
+    calls: int
+    """Model calls if nothing has to be asked twice."""
     talk: bool
     judges: tuple[str, ...]
     conversation: Conversation | None
@@ -57,7 +59,7 @@ class Plan:
 
     def calls(self) -> int:
         """Model calls if nothing has to be asked twice."""
-        return sum((2 * item.turns if item.talk else 0) + len(item.judges) for item in self.work)
+        return sum(item.calls for item in self.work)
 
 
 def make_plan(
@@ -103,7 +105,9 @@ def _add_cell(
             judge for judge in judges if _judge_wanted(plan, protocol, tree, conversation, judge, redo)
         )
     if again or wanted:
-        plan.work.append(CellWork(cell, protocol.turns(cell), again, wanted, None if again else conversation))
+        calls = (protocol.talk_calls(cell) if again else 0) + len(wanted) * protocol.judge_calls()
+        kept = None if again else conversation
+        plan.work.append(CellWork(cell, protocol.turns(cell), calls, again, wanted, kept))
 
 
 def _conversation_state(record: Conversation | None, protocol: Protocol, cell: Cell) -> State:
@@ -154,8 +158,10 @@ def estimate(plan: Plan, protocol: Protocol, catalog: Catalog) -> list[RoleCost]
         guess = protocol.estimate(item.cell)
         models: list[tuple[Role, str]] = [("judge", judge) for judge in item.judges]
         if item.talk:
-            models += [("interrogator", protocol.suite.interrogator), ("player", item.cell.player)]
+            models += protocol.talkers(item.cell.player)
         for role, model in models:
+            if not guess.calls[role]:
+                continue
             sums = totals.setdefault((role, model), [0, 0, 0])
             sums[0] += guess.calls[role]
             sums[1] += guess.prompt_tokens[role]

@@ -20,6 +20,8 @@ Outcome = Literal[
     "ok", "empty", "length", "content_filter", "refused", "parse_error", "transport", "rate_limited"
 ]
 """How a call ended. ``refused``: the provider declined (a 4xx, or a refusal field in the answer)."""
+Openness = Literal["open", "closed", "unknown"]
+"""Whether a model's weights can be had; ``unknown`` of imported players that models.toml does not have."""
 
 
 def canonical(data: object) -> str:
@@ -43,11 +45,29 @@ class Record(BaseModel):
         return self.model_dump(mode="json", exclude_none=True)
 
 
+class Audio(Record):
+    """A sound file: what it is, and what was measured of it. Its bytes lie beside the record."""
+
+    sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
+    format: Literal["wav", "mp3", "flac"]
+    bytes: int = Field(ge=1)
+    seconds: float = Field(gt=0)
+    sample_rate: int = Field(ge=1)
+    """Hz"""
+    channels: int = Field(ge=1)
+    silence: float = Field(ge=0, le=1)
+    """Share of its frames that are silent."""
+    clipping: float = Field(ge=0, le=1)
+    """Share of its samples at full scale."""
+
+
 class Message(Record):
     """One message of a conversation: ``user`` is the interrogator's, ``assistant`` the player's."""
 
     role: Literal["system", "user", "assistant"]
     content: str
+    audio: Audio | None = None
+    """Where it was spoken; ``content`` is then the transcript, or empty where there is none."""
 
 
 class Usage(Record):
@@ -159,6 +179,8 @@ class TurnVerdict(Record):
     refusal_reason: str = ""
     scores: dict[str, int]
     reasons: dict[str, str] = Field(default_factory=dict)
+    detail: dict[str, JsonValue] | None = None
+    """What else a protocol's judge says on its way to the scores, such as the steps it took."""
 
 
 class Judgement(Cell):
@@ -191,7 +213,7 @@ class PlayerInfo(Record):
     model: str
     name: str
     family: str
-    weights: Literal["open", "closed"]
+    weights: Openness
     licence: str
     parameters_billion: float | None = None
     sampling: dict[str, JsonValue]

@@ -105,9 +105,8 @@ class Runner:
 
         More would only leave more of them half finished when a run is stopped.
         """
-        providers = {
-            self._catalog.model(name).provider for name in (player, self._protocol.suite.interrogator)
-        }
+        talkers = self._protocol.talkers(player)
+        providers = {self._catalog.model(name).provider for _, name in talkers}
         key = " ".join(sorted(providers))
         if key not in self._windows:
             size = sum(self._catalog.providers[name].max_concurrent for name in providers)

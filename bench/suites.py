@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 from pydantic import Field, field_validator
 
@@ -68,10 +70,12 @@ class Limits(Entry):
 
 
 class Selection(Entry):
-    """Ids of the cards and situations of one language, or "all" of them."""
+    """What is played in one language: ids of cards and situations or "all" of them, or a file's items."""
 
     characters: tuple[str, ...] | Literal["all"] = ALL
     situations: tuple[str, ...] | Literal["all"] = ALL
+    items: str = ""
+    """A JSON Lines file of a protocol that plays items of a data set, beside the suite's own file."""
 
 
 class SuiteEntry(Entry):
@@ -87,15 +91,18 @@ class SuiteEntry(Entry):
     max_turns: int | None = Field(default=None, ge=1)
     """Cut every situation to this many turns."""
     limits: Limits = Limits()
+    options: dict[str, Any] = Field(default_factory=dict)
+    """What only this suite's protocol knows; it checks them."""
     player: RoleSettings = RoleSettings()
-    interrogator: RoleSettings
+    interrogator: RoleSettings | None = None
+    """Missing where the protocol has none."""
     judge: RoleSettings
     languages: dict[str, Selection] = Field(min_length=1)
 
     @field_validator("interrogator")
     @classmethod
-    def _one_interrogator(cls, value: RoleSettings) -> RoleSettings:
-        if len(value.models) != 1:
+    def _one_interrogator(cls, value: RoleSettings | None) -> RoleSettings | None:
+        if value is not None and len(value.models) != 1:
             raise ValueError("name exactly one interrogator model")
         return value
 
@@ -108,12 +115,30 @@ class SuiteEntry(Entry):
 
 
 @dataclass(frozen=True)
+class Item:
+    """One line of a data set: who is played, and in what. The protocol checks its other ``data``."""
+
+    character: str
+    situation: str
+    data: Mapping[str, Any]
+    where: str
+    """File and line, for messages."""
+
+
+@dataclass(frozen=True)
 class SceneSet:
-    """The cards and situations of one suite in one language, by id."""
+    """What one suite plays in one language: each card in each situation, or the items of a data set."""
 
     language: str
-    cards: dict[str, Card]
-    situations: dict[str, Situation]
+    cards: dict[str, Card] = field(default_factory=dict)
+    situations: dict[str, Situation] = field(default_factory=dict)
+    items: tuple[Item, ...] = ()
+
+    @property
+    def pairs(self) -> list[tuple[str, str]]:
+        """(character, situation) of every scene, characters first."""
+        crossed = [(card, situation) for card in self.cards for situation in self.situations]
+        return crossed + [(item.character, item.situation) for item in self.items]
 
 
 @dataclass(frozen=True)
@@ -127,8 +152,9 @@ class Suite:
     scenes: dict[str, SceneSet]
 
     @property
-    def interrogator(self) -> str:
-        return self.entry.interrogator.models[0]
+    def interrogator(self) -> str | None:
+        """None where the protocol has none."""
+        return self.entry.interrogator.models[0] if self.entry.interrogator else None
 
     @property
     def judges(self) -> tuple[str, ...]:
@@ -147,7 +173,8 @@ class Suite:
 
     def check_models(self, catalog: Catalog) -> None:
         """Raise CatalogError where the suite names a model that the catalog does not have."""
-        for name in (*self.entry.player.models, self.interrogator, *self.judges):
+        asking = self.entry.interrogator.models if self.entry.interrogator else ()
+        for name in (*self.entry.player.models, *asking, *self.judges):
             if name not in catalog.models:
                 raise named(name, list(catalog.models), "model", f"suite {self.id} and {catalog.path}")
 
@@ -185,14 +212,61 @@ def load_suite(prompts: Path, name: str) -> Suite:
     path = files[name]
     entry = entry_from(SuiteEntry, read_toml(path), str(path))
     scenes = {
-        _checked_language(language, str(path)): SceneSet(
-            language,
-            _chosen(prompts / "characters" / language, Card, chosen.characters, str(path), "character"),
-            _chosen(prompts / "situations" / language, Situation, chosen.situations, str(path), "situation"),
-        )
+        _checked_language(language, str(path)): _scenes(language, chosen, path)
         for language, chosen in entry.languages.items()
     }
     return Suite(name, path.parent.name, entry, prompts, scenes)
+
+
+def _scenes(language: str, chosen: Selection, path: Path) -> SceneSet:
+    if chosen.items:
+        return SceneSet(language, items=tuple(read_items(path.parent / chosen.items)))
+    prompts, where = path.parent.parent, str(path)
+    return SceneSet(
+        language,
+        _chosen(prompts / "characters" / language, Card, chosen.characters, where, "character"),
+        _chosen(prompts / "situations" / language, Situation, chosen.situations, where, "situation"),
+    )
+
+
+def read_items(path: Path) -> Iterator[Item]:
+    """The items of a JSON Lines file: one object a line, with the strings ``character`` and ``situation``,
+    which together are there once. Raises CatalogError that names file and line."""
+    try:
+        lines = path.read_text(encoding="utf-8-sig").split("\n")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        mend = "Put the data set there, or name another by `items`."
+        raise CatalogError(f"the items cannot be read: {reason}", where=str(path), mend=mend) from None
+    seen: dict[tuple[str, str], str] = {}
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        item = _item(line, f"{path}:{number}")
+        first = seen.setdefault((item.character, item.situation), item.where)
+        if first != item.where:
+            fault = f"character {item.character!r} has an item {item.situation!r} already, at {first}"
+            raise CatalogError(fault, where=item.where, mend="Give each item of a character its own name.")
+        yield item
+    if not seen:
+        raise CatalogError("there is no item in it", where=str(path), mend="Write one JSON object a line.")
+
+
+def _item(line: str, where: str) -> Item:
+    try:
+        data = json.loads(line)
+    except (json.JSONDecodeError, RecursionError) as error:
+        fault = f"malformed JSON: {error}"
+        raise CatalogError(fault, where=where, mend="Write one JSON object a line.") from None
+    if not isinstance(data, dict):
+        raise CatalogError("the line is no JSON object", where=where, mend="Write one JSON object a line.")
+    for key in ("character", "situation"):
+        if not isinstance(data.get(key), str):
+            mend = "Name whom the item has played, and the item, by short ids."
+            raise CatalogError(f"key {key!r} is missing or no string", where=where, mend=mend)
+        checked_id(data[key], where)
+    rest = {key: value for key, value in data.items() if key not in ("character", "situation")}
+    return Item(data["character"], data["situation"], rest, where)
 
 
 def _checked_language(language: str, where: str) -> str:

@@ -144,11 +144,11 @@ class EvidenceAudit:
 
     def _check_verdict(self, record: Judgement, conversation: Conversation, path: Path) -> None:
         """Hold the turns against the conversation's and the raw replies."""
-        answers = _answers(conversation)
-        if record.status == "ok" and len(record.turns) != answers:
-            text = f"{len(record.turns)} turns of a conversation with {answers}"
+        due = self.measure.verdicts_due(conversation)
+        if record.status == "ok" and due is not None and len(record.turns) != due:
+            text = f"{len(record.turns)} turns of a conversation with {due}"
             self.findings.add("inconsistent", path, text, "turns")
-        if not record.raw:
+        if not record.raw and not (record.origin is None and self.measure.judged_in_talk(record)):
             if record.origin is None:
                 self.findings.add("raw-missing", path, "no raw reply says what the judge said", "raw")
             return
@@ -197,12 +197,3 @@ class EvidenceAudit:
                     text = f"{character}.{situation} has not been judged by {judge}"
                     path = self.tree.judgement_path(conversation, judge).parent
                     self.findings.add("missing-judgement", path, text)
-
-
-def _answers(conversation: Conversation) -> int:
-    """Answers of the player; a greeting before the first question is none."""
-    asked = answers = 0
-    for message in conversation.messages:
-        asked += message.role == "user"
-        answers += message.role == "assistant" and asked > 0
-    return answers

@@ -10,6 +10,7 @@ from bench.audit.findings import Findings
 from bench.catalog import Catalog
 from bench.errors import CatalogError
 from bench.protocols import PROTOCOLS, Protocol, protocol_for
+from bench.protocols.base import answers_in
 from bench.records import Conversation, Judgement
 from bench.suites import Suite
 
@@ -28,10 +29,7 @@ class Measure:
     @property
     def scenes(self) -> list[Scene] | None:
         """The scenes that every player ought to have; None where no suite says."""
-        if self.protocol is None:
-            return None
-        scenes = self.protocol.scenes
-        return [(character, situation) for character in scenes.cards for situation in scenes.situations]
+        return None if self.protocol is None else self.protocol.scenes.pairs
 
     def conversation_fingerprint(self, record: Conversation) -> str | None:
         """What the fingerprint ought to be; None where its player or scene is not known."""
@@ -52,6 +50,18 @@ class Measure:
     def _knows(self, model: str, record: Conversation | Judgement) -> bool:
         scenes = self.scenes or []
         return self.knows_model(model) and (record.character, record.situation) in scenes
+
+    def verdicts_due(self, conversation: Conversation) -> int | None:
+        """How many turns an ok judgement has; None where only its suite could say."""
+        if self.protocol is not None and self.protocol.name == conversation.protocol:
+            return self.protocol.verdicts_due(conversation)
+        kind = PROTOCOLS.get(conversation.protocol, Protocol)
+        return answers_in(conversation) if kind.verdicts_due is Protocol.verdicts_due else None
+
+    def judged_in_talk(self, record: Judgement) -> bool:
+        """Whether the raw replies of a judgement are those of its conversation."""
+        kind = PROTOCOLS.get(record.protocol)
+        return kind is not None and kind.judged_in_talk
 
     def reread(self, record: Judgement, conversation: Conversation) -> Judgement | None:
         """The judgement as its raw replies are read today; None where no parser knows the protocol."""

@@ -33,13 +33,13 @@ def suites(where: Places) -> None:
     )
     for name in suite_files(where.prompts):
         suite = where.suite(name)
-        scenes = {len(s.cards) * len(s.situations) for s in suite.scenes.values()}
+        scenes = {len(s.pairs) for s in suite.scenes.values()}
         table.add_row(
             name,
             suite.protocol,
             " ".join(suite.scenes),
             " / ".join(map(str, sorted(scenes))),
-            suite.interrogator,
+            suite.interrogator or "-",
             ", ".join(suite.judges),
             Text(suite.entry.title),
         )

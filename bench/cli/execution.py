@@ -161,9 +161,10 @@ def models_called(jobs: Iterable[Job]) -> list[str]:
     names: set[str] = set()
     for job in jobs:
         for item in job.plan.work:
-            names.update(item.judges)
+            if job.protocol.judge_calls():
+                names.update(item.judges)
             if item.talk:
-                names.update((item.cell.player, job.protocol.suite.interrogator))
+                names.update(name for _, name in job.protocol.talkers(item.cell.player))
     return sorted(names)
 
 

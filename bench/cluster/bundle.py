@@ -12,7 +12,7 @@ from bench.chat.secrets import secrets_of
 from bench.errors import CatalogError
 from bench.protocols import PROTOCOLS, Protocol
 from bench.records import Record
-from bench.suites import Card, SceneSet, Situation, Suite, SuiteEntry
+from bench.suites import Card, Item, SceneSet, Situation, Suite, SuiteEntry
 
 
 class Bundle(Record):
@@ -26,6 +26,7 @@ class Bundle(Record):
     entry: dict[str, Any]
     cards: dict[str, dict[str, Any]]
     situations: dict[str, dict[str, Any]]
+    items: list[dict[str, Any]]
     templates: dict[str, str]
     providers: dict[str, dict[str, Any]]
     models: dict[str, dict[str, Any]]
@@ -52,6 +53,10 @@ def bundle_of(
         entry=_plain(suite.entry),
         cards={name: _plain(card) for name, card in protocol.scenes.cards.items()},
         situations={name: _plain(scene) for name, scene in protocol.scenes.situations.items()},
+        items=[
+            {"character": i.character, "situation": i.situation, "data": i.data, "where": i.where}
+            for i in protocol.scenes.items
+        ],
         templates={path.name: path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.jinja"))},
         providers={name: _plain(shared(name, p, workers, catalog)) for name, p in providers.items()},
         models={name: _plain(model) for name, model in chosen.items()},
@@ -69,6 +74,7 @@ def protocol_of(bundle: Bundle, folder: Path) -> Protocol:
         bundle.language,
         {name: Card.model_validate(card) for name, card in bundle.cards.items()},
         {name: Situation.model_validate(scene) for name, scene in bundle.situations.items()},
+        tuple(Item(**item) for item in bundle.items),
     )
     entry = SuiteEntry.model_validate(bundle.entry)
     suite = Suite(bundle.suite, bundle.protocol, entry, folder, {bundle.language: scenes})

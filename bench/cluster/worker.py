@@ -159,6 +159,7 @@ def item_plain(item: CellWork) -> dict[str, Any]:
     return {
         "cell": item.cell.plain(),
         "turns": item.turns,
+        "calls": item.calls,
         "talk": item.talk,
         "judges": list(item.judges),
         "conversation": None if item.conversation is None else item.conversation.plain(),
@@ -171,6 +172,7 @@ def item_from(data: dict[str, Any]) -> CellWork:
     return CellWork(
         Cell.model_validate(data["cell"]),
         data["turns"],
+        data["calls"],
         data["talk"],
         tuple(data["judges"]),
         None if talk is None else Conversation.model_validate(talk),

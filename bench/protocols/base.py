@@ -6,15 +6,17 @@ import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from pydantic import JsonValue
 
 from bench.catalog import Catalog, Sampling
 from bench.chat.requests import ChatRequest, Reply
+from bench.errors import CatalogError
 from bench.prompts import PromptSet
 from bench.records import Call, Cell, Conversation, Criterion, Judgement, Message, Role, sha256_of
 from bench.suites import Suite
+from bench.toml_entries import Entry, entry_from
 
 Ask = Callable[[ChatRequest], Awaitable[Reply]]
 """Sends one request and returns how it ended."""
@@ -32,19 +34,54 @@ class Estimate:
     completion_tokens: dict[Role, int]
 
 
+class NoOptions(Entry):
+    """The ``[options]`` of a protocol that has none."""
+
+
 class Protocol(ABC):
     """One suite in one language, ready to be played and judged."""
 
     name: ClassVar[str]
+    """Also the name of its module here and of its folder in prompts/."""
     criteria: ClassVar[tuple[Criterion, ...]]
+    """What a judge scores; all on one scale."""
     roles: ClassVar[tuple[Role, ...]]
+    """The roles that have a template."""
+    plays_items: ClassVar[bool] = False
+    """It plays the items of a data set; else cards and situations."""
+    judged_in_talk: ClassVar[bool] = False
+    """The scores come while the conversation is held: judging it then takes no call, and a judgement's raw
+    replies are those of the conversation."""
+    turn_label: ClassVar[str] = "Turn"
+    """What a reader is told that the turns of a verdict are."""
+    options_type: ClassVar[type[Entry]] = NoOptions
 
     def __init__(self, suite: Suite, language: str, catalog: Catalog) -> None:
         self.suite = suite
         self.language = language
         self.catalog = catalog
         self.scenes = suite.language(language)
+        self._check_suite()
+        self.options: Any = entry_from(self.options_type, suite.entry.options, f"suite {suite.id}: options")
         self.prompts = PromptSet(suite.prompts / suite.protocol, language, self.roles)
+
+    def _check_suite(self) -> None:
+        """Raise CatalogError where the suite's file lacks what the protocol needs, or has what it ignores."""
+        where, name = f"suite {self.suite.id}", f"protocol {self.name}"
+        interrogates = "interrogator" in self.roles
+        if interrogates and self.suite.interrogator is None:
+            raise CatalogError(
+                "key 'interrogator' is missing", where=where, mend=f"Name one model there: {name} needs it."
+            )
+        if self.suite.interrogator is not None and not interrogates:
+            raise CatalogError(f"{name} has no interrogator", where=where, mend="Take [interrogator] out.")
+        where = f"{where}: languages.{self.language}"
+        if self.plays_items and not self.scenes.items:
+            mend = "Name the file of its items by `items`."
+            raise CatalogError(f"{name} plays the items of a data set", where=where, mend=mend)
+        if self.scenes.items and not self.plays_items:
+            mend = "Choose `characters` and `situations`, no `items`."
+            raise CatalogError(f"{name} plays cards in situations", where=where, mend=mend)
 
     # What each protocol defines
 
@@ -76,7 +113,39 @@ class Protocol(ABC):
     def estimate(self, cell: Cell) -> Estimate:
         """What a cell's conversation and one judge's judgement of it are likely to take."""
 
-    # What they share
+    # What they share, unless they know better
+
+    @property
+    def interrogator(self) -> str:
+        """The suite's interrogator, which every protocol with that role has."""
+        assert self.suite.interrogator is not None  # _check_suite
+        return self.suite.interrogator
+
+    @property
+    def interrogator_sampling(self) -> Sampling:
+        """What the interrogator is sampled with."""
+        assert self.suite.entry.interrogator is not None  # _check_suite
+        return self.suite.entry.interrogator.sampling
+
+    def talkers(self, player: str) -> tuple[tuple[Role, str], ...]:
+        """Role and model of all that are called while a conversation is held."""
+        asking: tuple[tuple[Role, str], ...] = (
+            (("interrogator", self.interrogator),) if "interrogator" in self.roles else ()
+        )
+        return (*asking, ("player", player))
+
+    def talk_calls(self, cell: Cell) -> int:
+        """Calls that a conversation takes if nothing has to be asked twice."""
+        return self.turns(cell) * len(self.talkers(cell.player))
+
+    def judge_calls(self) -> int:
+        """Calls that a judgement takes if nothing has to be asked twice."""
+        return 0 if self.judged_in_talk else 1
+
+    def verdicts_due(self, conversation: Conversation) -> int:
+        """How many turns an ok judgement of ``conversation`` has: one for each answer, unless a protocol says
+        otherwise."""
+        return answers_in(conversation)
 
     def cells(self, player: str) -> list[Cell]:
         """Every cell of a player, characters first."""
@@ -90,8 +159,7 @@ class Protocol(ABC):
                 character=character,
                 situation=situation,
             )
-            for character in self.scenes.cards
-            for situation in self.scenes.situations
+            for character, situation in self.scenes.pairs
         ]
 
     def parameters(self, model: str, sampling: Sampling) -> dict[str, JsonValue]:
@@ -161,6 +229,15 @@ class Protocol(ABC):
             served_model=reply.served_model,
             raw=raw,
         )
+
+
+def answers_in(conversation: Conversation) -> int:
+    """Answers of the player; a greeting before the first question is none."""
+    asked = answers = 0
+    for message in conversation.messages:
+        asked += message.role == "user"
+        answers += message.role == "assistant" and asked > 0
+    return answers
 
 
 def _seed(parts: Sequence[object]) -> int:

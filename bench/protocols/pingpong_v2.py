@@ -80,7 +80,7 @@ class PingPongV2(Protocol):
                 "symmetric": entry.symmetric,
                 "utterance_limit": entry.limits.utterance,
                 "player": self.model_facts(cell.player, entry.player.sampling),
-                "interrogator": self.model_facts(self.suite.interrogator, entry.interrogator.sampling),
+                "interrogator": self.model_facts(self.interrogator, self.interrogator_sampling),
             }
         )
 
@@ -141,10 +141,10 @@ class PingPongV2(Protocol):
         for attempt in range(ASKS):
             request = self.request(
                 "interrogator",
-                self.suite.interrogator,
+                self.interrogator,
                 [Message(role="user", content=prompt + _complaint(fault))],
-                entry.interrogator.sampling,
-                schema=utterance_schema(self._bounded(self.suite.interrogator, entry.limits.utterance)),
+                self.interrogator_sampling,
+                schema=utterance_schema(self._bounded(self.interrogator, entry.limits.utterance)),
                 seed_of=_coordinates(cell, turn),
                 attempt=attempt,
             )

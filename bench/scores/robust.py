@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 from scipy import optimize, stats
 
@@ -82,12 +83,31 @@ def two_way_means(scores: Grid, resamples: int, key: Sequence[str | int]) -> Arr
     """Means of all players (columns) in resamples of characters and of situations (rows).
 
     Every resample is the same for all players, so that differences between columns are differences on the
-    same scenes. NaN where a resample holds no scene of a player.
+    same scenes. NaN where a resample holds no scene of a player. Where no situation has a second character,
+    as with the items of a data set, situations come and go with their character: then only characters are
+    drawn, as clusters (Cameron and Miller 2015, section VI.C).
     """
     stream = stable_stream(*key)
     characters = draw_counts(stream, len(scores.characters), resamples)
+    packed = _nested(scores.values)
+    if packed is not None:
+        return resampled_grid_means(packed, characters, np.ones((resamples, packed.shape[2])))
     situations = draw_counts(stream, len(scores.situations), resamples)
     return resampled_grid_means(scores.values, characters, situations)
+
+
+def _nested(values: Array) -> Array | None:
+    """``values`` with each character's own situations side by side: players x characters x most of them.
+
+    None where a situation has a second character, or where there is one character only.
+    """
+    have: npt.NDArray[np.bool_] = np.asarray(~np.isnan(values).all(axis=0))
+    if have.shape[0] < 2 or have.shape[1] < 2 or (have.sum(axis=0) > 1).any():
+        return None
+    packed = np.full((*values.shape[:2], int(have.sum(axis=1).max())), np.nan)
+    for character, situations in enumerate(have):
+        packed[:, character, : situations.sum()] = values[:, character, situations]
+    return packed
 
 
 def intervals(scores: Grid, resamples: int, key: Sequence[str | int]) -> pd.DataFrame:

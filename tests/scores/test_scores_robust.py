@@ -12,7 +12,7 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.power import TTestPower
 
-from bench.scores.bootstrap import Array, draw_indices, stable_stream
+from bench.scores.bootstrap import Array, draw_counts, draw_indices, stable_stream
 from bench.scores.robust import (
     Grid,
     adjusted,
@@ -188,3 +188,28 @@ def test_grid_places_scores_and_leaves_holes() -> None:
     made = grid(pd.Series([2.0, 1.0], index=index))
     assert (made.players, made.characters, made.situations) == (("a", "b"), ("c1",), ("s1", "s2"))
     assert made.values.tolist() == pytest.approx(np.array([[[1, math.nan]], [[math.nan, 2]]]), nan_ok=True)
+
+
+def test_items_of_a_data_set_are_resampled_with_their_character() -> None:
+    """Against one-way resampling of characters' sums, drawn by the same stream."""
+    rng = np.random.default_rng(5)
+    values = np.full((2, 6, 17), np.nan)
+    column = 0
+    for character, items in enumerate((1, 2, 3, 3, 4, 4)):
+        values[:, character, column : column + items] = rng.normal(3, 1, (2, items))
+        column += items
+    means = two_way_means(as_grid(values), 500, ["items"])
+    counts = draw_counts(stable_stream("items"), 6, 500)
+    known = np.nan_to_num(values).sum(axis=2) @ counts.T
+    expected = known / ((~np.isnan(values)).sum(axis=2) @ counts.T)
+    np.testing.assert_allclose(means, expected.T, atol=1e-11)
+
+
+def test_one_item_a_character_is_the_plain_bootstrap() -> None:
+    values = np.full((1, 40, 40), np.nan)
+    scores = np.random.default_rng(6).normal(50, 10, 40)
+    np.fill_diagonal(values[0], scores)
+    low, high = np.quantile(two_way_means(as_grid(values), 4000, ["one"])[:, 0], [0.025, 0.975])
+    found = stats.bootstrap((scores,), np.mean, method="percentile", rng=np.random.default_rng(7))
+    assert low == pytest.approx(found.confidence_interval.low, abs=0.3)
+    assert high == pytest.approx(found.confidence_interval.high, abs=0.3)

@@ -1,0 +1,122 @@
+"""What all protocols have in common: how they are found, and what of a suite they check."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from pathlib import Path
+
+import pytest
+
+import bench.protocols
+from bench.errors import CatalogError
+from bench.protocols import PROTOCOLS, Protocol, protocol_for
+from bench.suites import load_suite
+from tests.tiny import Tiny, edit, make_tiny
+
+PROMPTS = Path(__file__).resolve().parents[1] / "prompts"
+
+
+@pytest.fixture
+def tiny(tmp_path: Path) -> Tiny:
+    return make_tiny(tmp_path)
+
+
+def refused(tiny: Tiny) -> str:
+    with pytest.raises(CatalogError) as caught:
+        protocol_for(load_suite(tiny.prompts, "tiny"), "en", tiny.catalog())
+    return caught.value.line()
+
+
+def test_every_module_is_a_protocol_and_has_a_folder_of_prompts() -> None:
+    assert "pingpong_v2" in PROTOCOLS
+    for name, kind in PROTOCOLS.items():
+        assert kind.name == name
+        assert issubclass(kind, Protocol)
+        for role in kind.roles:
+            assert list((PROMPTS / name).glob(f"{role}*.jinja")), (name, role)
+
+
+def test_all_criteria_of_a_protocol_share_a_scale() -> None:
+    for kind in PROTOCOLS.values():
+        assert len({(c.low, c.high) for c in kind.criteria}) == 1
+        assert all(c.low < c.high for c in kind.criteria)
+
+
+def test_an_unknown_protocol_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert PROTOCOLS.get("base") is None
+    assert PROTOCOLS.get("nothing") is None
+    assert len(PROTOCOLS) == len(list(PROTOCOLS))
+
+
+def test_a_module_elsewhere_on_the_path_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "echo.py").write_text(
+        "from bench.protocols.pingpong_v2 import PingPongV2\nclass Echo(PingPongV2):\n    name = 'echo'\n",
+        encoding="utf-8",
+    )
+    monkeypatch.setattr(bench.protocols, "__path__", [*bench.protocols.__path__, str(tmp_path)])
+    importlib.invalidate_caches()
+    assert "echo" in PROTOCOLS
+    assert PROTOCOLS["echo"].__name__ == "Echo"
+    assert {m.name for m in pkgutil.iter_modules([str(tmp_path)])} == {"echo"}
+
+
+def test_a_protocol_with_an_interrogator_needs_one(tiny: Tiny) -> None:
+    edit(tiny.suite_file, '[interrogator]\nmodels = ["asker"]\nsampling = { temperature = 0.8 }\n', "")
+    assert "key 'interrogator' is missing" in refused(tiny)
+
+
+def test_options_that_the_protocol_does_not_know_are_named(tiny: Tiny) -> None:
+    edit(tiny.suite_file, "[limits]", "[options]\nloud = true\n\n[limits]")
+    assert "suite tiny: options: unknown key 'loud'" in refused(tiny)
+
+
+def test_items_are_no_scenes_of_a_protocol_that_plays_cards(tiny: Tiny) -> None:
+    items = tiny.suite_file.with_name("set.jsonl")
+    items.write_text('{"character": "ann", "situation": "one"}\n', encoding="utf-8")
+    edit(tiny.suite_file, "[languages.en]", '[languages.en]\nitems = "set.jsonl"')
+    assert "plays cards in situations" in refused(tiny)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "there is no item"),
+        ("\n\n", "there is no item"),
+        ("{", "set.jsonl:1: malformed JSON"),
+        ("[" * 100_000, "set.jsonl:1: malformed JSON"),
+        ("[]", "set.jsonl:1: the line is no JSON object"),
+        ('{"character": "ann"}', "key 'situation' is missing"),
+        ('{"character": "ann", "situation": 1}', "key 'situation' is missing or no string"),
+        ('{"character": "../ann", "situation": "one"}', "'../ann' is not a usable id"),
+        (
+            '{"character": "ann", "situation": "one"}\n\n{"character": "ann", "situation": "one"}',
+            "set.jsonl:3: character 'ann' has an item 'one' already, at",
+        ),
+    ],
+)
+def test_a_mistake_in_a_data_set_is_named_with_its_line(tiny: Tiny, text: str, said: str) -> None:
+    tiny.suite_file.with_name("set.jsonl").write_text(text, encoding="utf-8")
+    edit(tiny.suite_file, "[languages.en]", '[languages.en]\nitems = "set.jsonl"')
+    assert said in refused(tiny)
+
+
+@pytest.mark.parametrize("content", [None, b"\xff"])
+def test_a_data_set_that_cannot_be_read_is_named(tiny: Tiny, content: bytes | None) -> None:
+    if content is not None:
+        tiny.suite_file.with_name("set.jsonl").write_bytes(content)
+    edit(tiny.suite_file, "[languages.en]", '[languages.en]\nitems = "set.jsonl"')
+    assert "the items cannot be read" in refused(tiny)
+
+
+def test_items_are_the_scenes_of_a_suite(tiny: Tiny) -> None:
+    lines = [
+        '{"character": "ann", "situation": "two", "more": 1}',
+        '{"character": "ann", "situation": "one"}',
+    ]
+    tiny.suite_file.with_name("set.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    edit(tiny.suite_file, "[languages.en]", '[languages.en]\nitems = "set.jsonl"')
+    scenes = load_suite(tiny.prompts, "tiny").language("en")
+    assert scenes.pairs == [("ann", "two"), ("ann", "one")]
+    assert scenes.items[0].data == {"more": 1}
+    assert scenes.items[1].where.endswith("set.jsonl:2")
