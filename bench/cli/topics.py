@@ -1,0 +1,272 @@
+"""topics: what users talk about, and which share of it a suite's situations cover."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from bench.cli.asking import Spending, spending
+from bench.cli.options import Places, places
+from bench.topics import THRESHOLD
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rich.console import Console
+
+    from bench.errors import UserError
+    from bench.topics.analysis import Against
+    from bench.topics.messages import Messages
+    from bench.topics.report import Report, Topic
+    from bench.topics.writing import Writer
+
+MOST_PROBLEMS = 10
+"""Rows that could not be read that are printed one by one."""
+PLAIN_INTERVAL = 5.0
+"""Seconds between two lines of progress where there is no terminal."""
+
+
+@click.command(
+    epilog="Try it on the sample: `bench topics prompts/topics/sample.en.jsonl --suite pingpong`. Review"
+    " build/topics/coverage.toml, then give it back: `--coverage build/topics/coverage.toml`."
+)
+@click.argument("file", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path))
+@click.option(
+    "--column", metavar="NAME", help="Where the messages are. By default text, message, content, ..."
+)
+@click.option("--language", "-l", default="en", show_default=True, metavar="L", help="Of the messages.")
+@click.option("--suite", "suite_name", metavar="SUITE", help="Say what this suite's situations cover.")
+@click.option(
+    "--coverage",
+    "table",
+    metavar="TABLE",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="A reviewed coverage.toml: it says what covers what, instead of similarity.",
+)
+@click.option(
+    "--threshold",
+    type=click.FloatRange(-1, 1),
+    default=THRESHOLD,
+    show_default=True,
+    help="Similarity from which a situation is proposed to cover a topic.",
+)
+@click.option(
+    "--most", type=click.IntRange(1), metavar="N", help="Merge the most alike topics until N are left."
+)
+@click.option(
+    "--topic-size",
+    type=click.IntRange(2),
+    metavar="N",
+    help="Distinct messages that make a topic. By default one in a hundred, at least 8.",
+)
+@click.option(
+    "--sample",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Take N messages of the file at random, however long.",
+)
+@click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="Of all that is random.")
+@click.option(
+    "--examples",
+    type=click.IntRange(0, 50),
+    default=0,
+    show_default=True,
+    help="Show and keep the N most typical messages of each topic, word for word. With --writer they are also"
+    " sent to that model.",
+)
+@click.option(
+    "--writer", "writer_name", metavar="MODEL", help="Have a model of models.toml draft situations."
+)
+@click.option(
+    "--output",
+    "-o",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("build/topics"),
+    show_default=True,
+    metavar="DIR",
+    help="Where the files go.",
+)
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@spending
+@places
+def topics(
+    file: Path,
+    column: str | None,
+    language: str,
+    suite_name: str | None,
+    table: Path | None,
+    threshold: float,
+    most: int | None,
+    topic_size: int | None,
+    sample: int | None,
+    seed: int,
+    examples: int,
+    writer_name: str | None,
+    output: Path,
+    form: str,
+    where: Places,
+    limits: Spending,
+) -> None:
+    """Find out what the user messages in FILE are about, and what a suite covers of it.
+
+    FILE is CSV, TSV, JSON Lines or Parquet with a column of messages, or of conversations as chat APIs take
+    them. Messages are embedded by a model that is part of a package, nothing is downloaded, and grouped by
+    BERTopic. Written are topics.json, topics.csv and a figure, with the share and the typical words of every
+    topic and the share that belongs to none.
+
+    With --suite each topic is compared with the suite's situations; that is a proposal, written to
+    coverage.toml for you to edit and to give back by --coverage. With --writer a model drafts a situation for
+    each topic, as TOML to edit and to move into prompts/situations. Neither is ever written over.
+
+    No message leaves FILE unless you ask for --examples: what is written, and sent to the writer, are words
+    that several distinct messages share.
+    """
+    from rich.console import Console
+
+    from bench.cli.drafting import drafted
+    from bench.records import canonical
+    from bench.topics.analysis import Choices, analysed
+    from bench.topics.embedding import check_installed
+    from bench.topics.files import write_report
+    from bench.topics.messages import read_messages
+
+    check_installed()
+    console = Console(stderr=True)
+    against = _against(where, suite_name, table, threshold, language)
+    writer = _writer(where, writer_name, language, limits)
+    with _progress(console, "reading", ""):
+        messages = read_messages(file, column, sample=sample, seed=seed)
+    _print_problems(messages, console)
+    choices = Choices(language, topic_size, most, seed, examples)
+    with _progress(console, "embedding", "messages") as step:
+        report = analysed(messages, choices, against, step)
+    ended: UserError | None = None
+    if writer is not None and report.topics:
+        with _progress(console, "writing", "situations") as step:
+            report, ended = drafted(where, limits, writer, report, step, console)
+    written = write_report(report, output)
+    if form == "json":
+        click.echo(canonical(report.model_dump(mode="json", exclude_none=True)), nl=False)
+    else:
+        click.echo(_text(report), nl=False)
+    click.echo(f"written: {len(written.files)} files in {output}", err=form == "json")
+    for path in written.kept:
+        click.echo(f"kept as it was, since you may have edited it: {path}", err=True)
+    if ended is not None:  # what was found before is written all the same
+        raise ended
+
+
+def _against(
+    where: Places, suite_name: str | None, table: Path | None, threshold: float, language: str
+) -> Against | None:
+    """What coverage is asked of, checked before anything takes time."""
+    from bench.topics.analysis import Against
+    from bench.topics.coverage import read_table
+
+    if table is not None and suite_name is None:
+        suite_name = read_table(table).suite
+    if suite_name is None:
+        return None
+    suite = where.suite(suite_name)
+    suite.language(language)
+    return Against(suite, threshold, table)
+
+
+def _writer(where: Places, name: str | None, language: str, limits: Spending) -> Writer | None:
+    from bench.cli.budget import check_prices_of
+    from bench.topics.writing import Writer
+
+    if name is None:
+        return None
+    catalog = where.catalog()
+    writer = Writer(catalog, name, where.prompts, language)
+    check_prices_of(catalog, [name], limits)
+    return writer
+
+
+def _print_problems(messages: Messages, console: Console) -> None:
+    """Rows that were left out, each by its line."""
+    from bench.charts.files import plain_text
+
+    for problem in messages.problems[:MOST_PROBLEMS]:
+        click.echo(f"{messages.name}:{problem.line}: left out: {plain_text(problem.fault)}", err=True)
+    if len(messages.problems) > MOST_PROBLEMS:
+        click.echo(f"... and {len(messages.problems) - MOST_PROBLEMS} more rows", err=True)
+
+
+@contextlib.contextmanager
+def _progress(console: Console, what: str, things: str) -> Iterator[Callable[[int, int], None]]:
+    """A step that shows how far it is: a live line on a terminal, now and then a plain one elsewhere."""
+    with contextlib.ExitStack() as stack:
+        status = stack.enter_context(console.status(what)) if console.is_terminal else None
+        started = printed = time.monotonic()
+
+        def step(done: int, total: int) -> None:
+            nonlocal printed
+            line = f"{what} {done}/{total} {things}" if done < total or what == "writing" else "grouping"
+            if status is not None:
+                status.update(line)
+            elif time.monotonic() - (started if done == total else printed) >= PLAIN_INTERVAL:
+                printed = time.monotonic()
+                click.echo(line, err=True)
+
+        yield step
+
+
+def _text(report: Report) -> str:
+    """The report for a terminal."""
+    from bench.charts.files import plain_text
+    from bench.charts.topic_bars import caption
+    from bench.cli.tables import aligned
+
+    source, rest = report.source, report.outliers
+    part = f", {source.used:,} of them looked at" if source.used < source.found else ""
+    lines = [
+        f"{plain_text(source.name)}: {source.found:,} messages{part}, {source.distinct:,} different;"
+        f" {source.blank:,} blank and {source.malformed:,} unreadable left out",
+        "",
+    ]
+    heads = ["topic", "share", "messages", "typical words"]
+    rows = [[str(t.id), f"{t.share:.1%}", f"{t.messages:,}", ", ".join(t.words[:7])] for t in report.topics]
+    rows.append(["–", f"{rest.share:.1%}", f"{rest.messages:,}", "(in no topic)"])
+    if report.coverage is not None:
+        heads.append("covered by")
+        rows = [
+            [*row, covered]
+            for row, covered in zip(rows, [*map(_covered_by, report.topics), "–"], strict=True)
+        ]
+    lines.append(aligned(heads, rows, left={3, 4}))
+    for topic in report.topics:
+        draft = topic.draft
+        if draft is not None and draft.status == "ok":
+            lines.append(f"{topic.id}. {plain_text(draft.title)}: {plain_text(draft.text)}")
+        elif draft is not None:
+            lines.append(f"{topic.id}. no draft: {plain_text(draft.failure)}")
+        lines += [f"   {topic.id} | {plain_text(example)}" for example in topic.examples]
+    if lines[-1] and not lines[-1].endswith("\n"):
+        lines.append("")
+    lines.append(f"{caption(report)}.")
+    if report.coverage is not None:
+        if report.coverage.by == "similarity":
+            lines.append("Nobody has checked that: edit coverage.toml and give it back by --coverage.")
+        if report.coverage.idle:
+            lines.append(f"Situations that cover no topic found here: {', '.join(report.coverage.idle)}.")
+    if not report.topics:
+        lines.append("No topic was found: try a smaller --topic-size, or more messages.")
+    return "\n".join(lines) + "\n"
+
+
+def _covered_by(topic: Topic) -> str:
+    """What covers a topic, with its similarity where it is among the nearest; else what came nearest."""
+    if topic.covered_by:
+        near = {match.situation: f" {match.similarity:.2f}" for match in topic.nearest}
+        return ", ".join(f"{name}{near.get(name, '')}" for name in topic.covered_by)
+    if not topic.nearest:
+        return "not covered"
+    nearest = topic.nearest[0]
+    return f"not covered (nearest {nearest.situation} {nearest.similarity:.2f})"

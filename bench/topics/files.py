@@ -1,0 +1,114 @@
+"""The files of an analysis. What a person may have edited is never written over."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.charts.files import FORMS
+from bench.charts.topic_bars import topic_bars_file
+from bench.files import write_atomically
+from bench.records import canonical
+from bench.slugs import slug
+from bench.suites import Situation
+from bench.toml_entries import entry_from
+from bench.topics.coverage import table_words
+from bench.topics.report import Draft, Report, Topic, table
+from bench.topics.writing import TURNS
+
+COVERAGE_FILE = "coverage.toml"
+
+
+@dataclass(frozen=True)
+class Written:
+    """Files that are there now, and those that were kept since somebody may have edited them."""
+
+    files: tuple[Path, ...]
+    kept: tuple[Path, ...]
+
+
+def write_report(report: Report, folder: Path) -> Written:
+    """topics.json, topics.csv and the figure; a coverage table to edit where a suite was asked about; and the
+    drafts, as situations/NUMBER-TITLE.toml. Raises StorageError."""
+    files = {
+        folder / "topics.json": canonical(report.model_dump(mode="json", exclude_none=True)).encode(),
+        folder / "topics.csv": table(report).encode("utf-8-sig"),  # spreadsheets know UTF-8 by its mark
+    }
+    for form in FORMS if report.topics else ():
+        files[folder / f"topics.{form}"] = topic_bars_file(report, form)
+    for path, data in files.items():
+        write_atomically(path, data)
+    owned = {}
+    if report.coverage is not None and report.topics:
+        owned[folder / COVERAGE_FILE] = coverage_text(report)
+    for topic in report.topics:
+        if topic.draft is not None and topic.draft.status == "ok":
+            owned[folder / "situations" / draft_name(topic, topic.draft)] = draft_text(topic, topic.draft)
+    kept = [
+        path
+        for path, text in owned.items()
+        if not write_atomically(path, text.encode(), replace=False) and path.read_bytes() != text.encode()
+    ]
+    return Written((*files, *owned), tuple(kept))
+
+
+def draft_name(topic: Topic, draft: Draft) -> str:
+    """The draft's file name: number and title, or the number alone for a title without Latin letters."""
+    title = draft.title.lower()
+    plain = "-".join("".join(c if c.isascii() and c.isalnum() else " " for c in title).split())[:40].strip(
+        "-"
+    )
+    return f"{slug(f'topic-{topic.id}-{plain}' if plain else f'topic-{topic.id}')}.toml"
+
+
+def draft_text(topic: Topic, draft: Draft) -> str:
+    """A draft as a situation file that ``bench`` reads."""
+    text = "\n".join(
+        [
+            f"# A draft, written by {_comment(draft.model)} and reviewed by nobody. Read it, make it",
+            "# yours, then move it to prompts/situations/<language>/ under a name of your choice.",
+            f"# Topic {topic.id}, {topic.share:.1%} of the messages: {_comment(', '.join(topic.words))}",
+            f"title = {toml_string(draft.title)}",
+            f"text = {toml_string(draft.text)}",
+            'kind = "common"',
+            f"num_turns = {TURNS}",
+            f'tags = ["topic-{topic.id}"]',
+            "",
+        ]
+    )
+    entry_from(Situation, tomllib.loads(text), draft.model)
+    return text
+
+
+def coverage_text(report: Report) -> str:
+    """The coverage table of a report, to be edited and given back by ``--coverage``."""
+    made = report.coverage
+    assert made is not None
+    lines = [
+        "# Which situations cover which topic. Filled in by similarity: a proposal for a person to check.",
+        "# Edit covered_by, then give this file to `bench topics` by --coverage.",
+        f"suite = {toml_string(made.suite)}",
+        f"language = {toml_string(made.language)}",
+    ]
+    for topic in report.topics:
+        near = ", ".join(f"{_comment(match.situation)} {match.similarity:.2f}" for match in topic.nearest)
+        names = ", ".join(toml_string(name) for name in topic.covered_by or ())
+        lines += [
+            "",
+            f"[topics.{topic.id}] # {topic.share:.1%} of the messages; nearest: {near}",
+            f"words = {toml_string(table_words(topic))}",
+            f"covered_by = [{names}]",
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def toml_string(text: str) -> str:
+    """``text`` as a basic string of TOML, whose escapes are JSON's; only DEL needs one more."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _comment(text: str) -> str:
+    """``text`` for a comment: on one line, without control characters."""
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split())
