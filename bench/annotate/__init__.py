@@ -1,0 +1,1 @@
+"""The human study: conversations out to people who judge them, and their ratings in again."""

@@ -1,0 +1,138 @@
+"""What annotators read and are asked: prompts/annotation/<language>.toml, the one source of its wording."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from markupsafe import Markup
+from pydantic import Field
+
+from bench.errors import CatalogError, UserError
+from bench.records import Criterion
+from bench.toml_entries import Entry, entry_from, read_toml
+
+LIKERT = (1, 5)
+"""Lowest and highest rating: a Likert scale of agreement with a statement."""
+
+_P = "<p>{}</p><br>"
+"""Label Studio strips styles and lists' marks from instructions, and gives paragraphs no space."""
+
+
+class Question(Entry):
+    """One criterion as it is put to an annotator."""
+
+    label: str = Field(min_length=1)
+    statement: str = Field(min_length=1)
+    hints: tuple[str, ...] = ()
+
+
+class Refusal(Entry):
+    """The question whether the player refused."""
+
+    question: str
+    hints: tuple[str, ...] = ()
+    yes: str
+    no: str
+
+
+class Words(Entry):
+    """Headings and labels of the labelling page."""
+
+    card: str
+    chat: str
+    user: str
+    bot: str
+    comment: str
+    guideline: str
+    missing: str
+
+
+class GuidelineEntry(Entry):
+    """One guideline file."""
+
+    version: str = Field(pattern=r"^[0-9]+$")
+    title: str
+    introduction: str
+    closing: str
+    scale: tuple[str, str, str, str, str]
+    """Words for the ratings, lowest first."""
+    finish: str
+    criteria: dict[str, Question] = Field(min_length=1)
+    refusal: Refusal
+    words: Words
+
+
+@dataclass(frozen=True)
+class Guideline:
+    """A guideline in one language."""
+
+    language: str
+    entry: GuidelineEntry
+
+    @property
+    def id(self) -> str:
+        """Language and version, which a study records."""
+        return f"{self.language}-{self.entry.version}"
+
+    def criteria(self) -> tuple[Criterion, ...]:
+        """What is scored, with its scale."""
+        low, high = LIKERT
+        return tuple(
+            Criterion(name=name, label=question.label, low=low, high=high)
+            for name, question in self.entry.criteria.items()
+        )
+
+    def as_html(self) -> str:
+        """The guideline as a fragment of HTML, every text of it escaped."""
+        entry = self.entry
+        parts = [_heading(entry.title), *_paragraphs(entry.introduction), self._scale()]
+        for question in entry.criteria.values():
+            parts += [_heading(question.label), Markup("<p><b>{}</b></p>").format(question.statement)]
+            parts.append(_bullets(question.hints))
+        parts += [_heading(entry.refusal.question), _bullets(entry.refusal.hints)]
+        parts += [*_paragraphs(entry.closing), Markup(_P).format(entry.finish)]
+        return "\n".join(parts) + "\n"
+
+    def _scale(self) -> Markup:
+        words = ", ".join(f"{n} = {word}" for n, word in enumerate(self.entry.scale, LIKERT[0]))
+        return Markup(_P).format(words)
+
+
+def load_guideline(prompts: Path, language: str) -> Guideline:
+    """The guideline in a language. Raises CatalogError where there is none or its file is malformed."""
+    folder = prompts / "annotation"
+    path = folder / f"{language}.toml"
+    if not path.is_file():
+        known = ", ".join(sorted(found.stem for found in folder.glob("*.toml"))) or "none"
+        raise CatalogError(
+            f"there is no guideline in {language!r}",
+            where=str(folder),
+            mend=f"Write {language}.toml there, or choose another by --guideline: {known}.",
+        )
+    return Guideline(language, entry_from(GuidelineEntry, read_toml(path), str(path)))
+
+
+def guideline_of(prompts: Path, identity: str) -> Guideline:
+    """The guideline that a study was drawn for. Raises UserError where its text is another one by now."""
+    language = identity.rpartition("-")[0]
+    guideline = load_guideline(prompts, language)
+    if guideline.id != identity:
+        raise UserError(
+            f"the study asks by guideline {identity}, and the file holds {guideline.id}",
+            where=str(prompts / "annotation" / f"{language}.toml"),
+            mend="Take the older text from version control, or draw a new study: ratings would not compare.",
+        )
+    return guideline
+
+
+def _heading(text: str) -> Markup:
+    return Markup("<h3>{}</h3>").format(text)
+
+
+def _paragraphs(text: str) -> list[Markup]:
+    return [Markup(_P).format(" ".join(part.split())) for part in text.strip().split("\n\n")]
+
+
+def _bullets(texts: tuple[str, ...]) -> Markup:
+    return Markup(_P).format(Markup("<br>").join(f"• {text}" for text in texts))

@@ -1,0 +1,138 @@
+"""Imported annotations into a study: the latest of each annotator and item stays; the rest is told."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.annotate.people import MEAN, People
+from bench.annotate.reading import Entry
+from bench.annotate.records import Annotation, AnnotatorFile, StudyFile
+from bench.annotate.store import read_annotators, write_annotator
+from bench.errors import UserError
+
+
+@dataclass(frozen=True)
+class AnnotatorCounts:
+    """One annotator's row of the summary, over all that the study holds now."""
+
+    annotator: str
+    complete: int
+    partial: int
+    """Handed in with a rating missing."""
+    cancelled: int
+    missing: int
+    """Items of the study that the annotator has not touched."""
+
+
+@dataclass(frozen=True)
+class MergeReport:
+    """What an import changed."""
+
+    annotations: int
+    """Annotations of the study's items that were read."""
+    added: int
+    replaced: int
+    unchanged: int
+    duplicates: tuple[str, ...]
+    """What an annotator said of an item before the last time: a line each, it does not count."""
+    counts: tuple[AnnotatorCounts, ...]
+    written: int
+    """Annotators' files that are new or changed."""
+
+
+def merge(
+    results: Path,
+    study: StudyFile,
+    entries: Sequence[Entry],
+    *,
+    origin: str,
+    new_annotators: bool = False,
+) -> MergeReport:
+    """Write entries into a study's annotator files.
+
+    Of several annotations of one item by one person the latest handed in stays, also against what an earlier
+    import brought; where no time is known, a later import replaces an earlier one. Raises UserError.
+    """
+    kept = read_annotators(results, study)
+    people = People(results, study.study, set(kept), new=new_annotators)
+    for person in sorted({entry.person for entry in entries}, key=lambda who: (len(who), who)):
+        people.pseudonym(person)  # numbers follow the tool's, however the export is ordered
+    latest, duplicates = _latest(entries, people)
+    if MEAN in (names := {*kept, *latest}) and len(names) > 1:
+        raise UserError(
+            "some scores are the mean of several annotators, others are single annotators'",
+            where=f"study {study.study}",
+            mend="A mean is no annotator more: import it into a study of its own.",
+        )
+    tally: Counter[str] = Counter()
+    made: list[AnnotatorFile] = []
+    for name in sorted(names):
+        held = {said.item: said for said in kept[name].annotations} if name in kept else {}
+        for item, entry in latest.get(name, {}).items():
+            held[item] = _newer(held.get(item), entry, tally, duplicates)
+        made.append(
+            AnnotatorFile(
+                study=study.study,
+                annotator=name,
+                origin=kept[name].origin if name in kept else origin,
+                annotations=tuple(held[item] for item in sorted(held)),
+            )
+        )
+    people.save()
+    written = sum(write_annotator(results, record) for record in made)
+    return MergeReport(
+        annotations=len(entries),
+        added=tally["added"],
+        replaced=tally["replaced"],
+        unchanged=tally["unchanged"],
+        duplicates=tuple(duplicates),
+        counts=counts_of(study, made),
+        written=written,
+    )
+
+
+def _latest(entries: Sequence[Entry], people: People) -> tuple[dict[str, dict[str, Entry]], list[str]]:
+    """(the latest entry by pseudonym and item, a line for each other one)."""
+    latest: dict[str, dict[str, Entry]] = {}
+    earlier: list[str] = []
+    for entry in sorted(entries, key=lambda entry: (entry.annotation.submitted or "", entry.number)):
+        name, item = people.pseudonym(entry.person), entry.annotation.item
+        before = latest.setdefault(name, {}).get(item)
+        if before is not None:
+            earlier.append(f"{before.place}: {name} annotated item {item} again later; the latest counts")
+        latest[name][item] = entry
+    return latest, earlier
+
+
+def counts_of(study: StudyFile, annotators: Iterable[AnnotatorFile]) -> tuple[AnnotatorCounts, ...]:
+    """Each annotator's row of the summary."""
+    return tuple(
+        AnnotatorCounts(
+            annotator=record.annotator,
+            complete=sum(said.complete for said in record.annotations),
+            partial=sum(not said.complete and not said.cancelled for said in record.annotations),
+            cancelled=sum(said.cancelled for said in record.annotations),
+            missing=len(study.items) - len(record.annotations),
+        )
+        for record in annotators
+    )
+
+
+def _newer(before: Annotation | None, entry: Entry, tally: Counter[str], duplicates: list[str]) -> Annotation:
+    """Which of two annotations of an item stays: the study's or the one that comes."""
+    now = entry.annotation
+    older = before is not None and bool(before.submitted and now.submitted) and _time(now) < _time(before)
+    if before is not None and (before == now or older):
+        tally["unchanged"] += 1
+        if older:
+            duplicates.append(f"{entry.place}: the study holds a later annotation of item {now.item}")
+        return before
+    tally["added" if before is None else "replaced"] += 1
+    return now
+
+
+def _time(said: Annotation) -> str:
+    return said.submitted or ""

@@ -1,0 +1,189 @@
+"""The commands of `bench annotate`, as their user meets them."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from bench.annotate.server import LabelStudioServer, refused
+from bench.annotate.store import read_study
+from bench.cli import cli
+from bench.errors import UserError
+from tests.annotate.studies import PROMPTS, annotation, make_study, short, task, written
+from tests.synthetic import make_tree
+
+
+def bench(root: Path, *arguments: str, env: dict[str, str] | None = None) -> Result:
+    places = ["--results", str(root), "--prompts", str(PROMPTS)]
+    return CliRunner().invoke(cli, ["annotate", *arguments, *places], env=env)
+
+
+def ok(ended: Result) -> str:
+    assert ended.exception is None, (ended.output, ended.exception)
+    return ended.output
+
+
+def fault(ended: Result) -> str:
+    assert isinstance(ended.exception, UserError), ended.output
+    return ended.exception.line()
+
+
+def test_from_a_sample_to_a_summary(tmp_path: Path) -> None:
+    root = tmp_path / "results"
+    make_tree(root, players=4, characters=3, situations=3, judges=1)
+    drawn = ok(
+        bench(root, "sample", "synthetic", "-l", "en", "--study", "first", "--size", "12", "--seed", "3")
+    )
+    assert "players        4, with 3 conversations each" in drawn
+    assert "12 of 36 conversations in" in drawn
+    assert "no annotations yet" in ok(bench(root, "status", "--study", "first"))
+    ok(bench(root, "export", "--study", "first", "-o", str(tmp_path / "out")))
+    tasks = json.loads((tmp_path / "out" / "tasks.json").read_bytes())
+    assert len(tasks) == 12
+    assert {p.name for p in (tmp_path / "out").iterdir()} == {"tasks.json", "interface.xml", "guideline.html"}
+    items = [one["data"]["item"] for one in tasks]
+    full = [
+        task(items[0], [annotation(1), annotation(2, (None, 1, 1), number=2)]),
+        task("gone", [annotation(1)]),
+    ]
+    rest = [short(items[1], 1, {"in_character": "2", "entertaining": "2", "fluency": "2"}, number=3)]
+    ended = bench(
+        root,
+        *("import", str(written(tmp_path / "a.json", full)), str(written(tmp_path / "b.json", rest))),
+        *("--study", "first"),
+    )
+    output = ok(ended)
+    assert (
+        "3 annotations of 3 tasks or records: 3 new, 0 replaced, 0 as they were; 0 duplicates, 1 problems"
+        in (output)
+    )
+    assert "is no task of study first" in output
+    assert [line.split() for line in output.splitlines()[-3:]] == [
+        ["annotator", "complete", "partial", "cancelled", "not", "seen"],
+        ["annotator-1", "2", "0", "0", "10"],
+        ["annotator-2", "0", "1", "0", "11"],
+    ]
+    assert output.splitlines()[-3:] == ok(bench(root, "status", "--study", "first")).splitlines()[-3:]
+
+
+def test_fewer_conversations_than_asked_for_are_all_taken_and_that_is_said(tmp_path: Path) -> None:
+    make_tree(tmp_path, players=1, languages=("ru",), characters=2, situations=2, judges=1)
+    output = ok(bench(tmp_path, "sample", "synthetic", "-l", "ru", "--study", "s"))
+    assert "only 4 complete conversations where 265 were asked for: all taken" in output
+    study = read_study(tmp_path, "s")
+    assert (len(study.items), study.asked, study.guideline) == (4, 265, "ru-1")
+
+
+def test_a_study_is_drawn_again_alike_and_never_over_another(tmp_path: Path) -> None:
+    make_tree(tmp_path, players=2, characters=2, situations=2, judges=1)
+    draw = ("sample", "synthetic", "-l", "en", "--study", "s", "--size", "4")
+    ok(bench(tmp_path, *draw))
+    path = tmp_path / "human" / "s" / "study.json"
+    before = path.read_bytes()
+    assert "were already in" in ok(bench(tmp_path, *draw))
+    assert "there is another study 's'" in fault(bench(tmp_path, *draw, "--seed", "2"))
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("sample", "synthetic", "-l", "en", "--study", "A B"), "cannot name a study"),
+        (("sample", "nothing", "-l", "en", "--study", "s"), "no complete conversations"),
+        (("sample", "synthetic", "-l", "de", "--study", "s"), "there is no guideline in 'de'"),
+        (("sample", "synthetic", "-l", "en", "--study", "s", "--player", "x"), "no conversations of x"),
+        (
+            ("status", "--study", "none"),
+            "there is no study 'none'. Studies there: first",
+        ),
+        (("export", "--study", "../first", "-o", "out"), "cannot name a study"),
+        (("push", "--study", "first", "--url", "http://127.0.0.1:1"), "LABEL_STUDIO_API_KEY is not set"),
+    ],
+)
+def test_a_mistake_is_said_with_its_mend(tmp_path: Path, arguments: tuple[str, ...], says: str) -> None:
+    make_study(tmp_path)
+    assert says in fault(bench(tmp_path, *arguments, env={"LABEL_STUDIO_API_KEY": ""}))
+
+
+def test_records_of_ping_pong_bench_make_a_study(tmp_path: Path) -> None:
+    messages = [{"role": "user", "content": "Ahoy"}, {"role": "assistant", "content": "Ahoy"}]
+    scores = {"in_character": 4, "entertaining": 3, "fluency": 5}
+    path = tmp_path / "9e75c7.jsonl"
+    path.write_text(
+        json.dumps({"messages": messages, "player": {"model_name": "m"}, "human_scores": scores}) + "\n",
+        encoding="utf-8",
+    )
+    take = ("import", "--format", "ping-pong-bench", "--study", "public", str(path))
+    missing = bench(tmp_path, *take)
+    assert missing.exit_code == 2
+    output = ok(bench(tmp_path, *take, "-l", "en"))
+    assert "taken as the scores of one annotator" in output
+    assert "0 of 1 conversations are in ping-pong-bench" in output
+    assert output.splitlines()[-1].split() == ["annotator-1", "1", "0", "0", "0"]
+    assert "0 new, 0 replaced, 1 as they were" in ok(bench(tmp_path, *take))
+    assert "imported from ping_pong_bench" in ok(bench(tmp_path, "status", "--study", "public"))
+
+
+def test_files_with_nothing_of_the_study_change_nothing_and_fail(tmp_path: Path) -> None:
+    make_study(tmp_path)
+    before = sorted(tmp_path.rglob("*"))
+    ended = bench(tmp_path, "import", str(written(tmp_path.parent / "x.json", ["?"])), "--study", "first")
+    assert ended.exit_code == 1
+    assert "nothing changed" in ended.output
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_control_characters_of_a_file_do_not_reach_the_terminal(tmp_path: Path) -> None:
+    make_study(tmp_path)
+    data = [{**task("\x1b[2J", [annotation(1)])}]
+    ended = bench(tmp_path, "import", str(written(tmp_path / "x.json", data)), "--study", "first")
+    assert "\x1b" not in ended.output
+
+
+def test_without_the_sdk_the_way_round_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "label_studio_sdk", None)
+    with pytest.raises(UserError, match=r"make annotate.*bench annotate export"):
+        LabelStudioServer("http://127.0.0.1:1", "token")
+
+
+@pytest.fixture
+def sdk(monkeypatch: pytest.MonkeyPatch) -> None:
+    class LabelStudio:
+        def __init__(self, **_: Any) -> None: ...
+
+    fake = ModuleType("label_studio_sdk")
+    fake.LabelStudio = LabelStudio  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "label_studio_sdk", fake)
+
+
+@pytest.mark.usefixtures("sdk")
+@pytest.mark.parametrize("url", ["localhost:8080", "ftp://x", "http://", "http://[::1", "http://a:pw@host"])
+def test_what_is_no_address_isrefused_without_a_word_of_a_password(url: str) -> None:
+    with pytest.raises(UserError, match="is no address of a server") as caught:
+        LabelStudioServer(url, "token")
+    assert "pw" not in caught.value.line()
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "says"),
+    [
+        (401, {"detail": "Invalid token."}, "refuses the token (status 401)"),
+        (403, None, "refuses the token (status 403)"),
+        (404, "", "has no such project"),
+        (
+            400,
+            {"detail": "Label config\x1b[0m is wrong"},
+            "answers with status 400: Label config[0m is wrong",
+        ),
+        (500, "<html>", "answers with status 500"),
+        (None, None, "answers with status None"),
+    ],
+)
+def test_what_a_server_refuses_is_said(status: int | None, body: object, says: str) -> None:
+    assert says in refused(status, body, "http://host").line()
