@@ -1,0 +1,111 @@
+"""The figure of a human study: every judge's correlation with people, beside how far people agree."""
+
+from __future__ import annotations
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure as Drawing
+from matplotlib.ticker import MultipleLocator
+
+from bench.agreement.judges import JudgedReport, JudgeFigure
+from bench.agreement.report import Agreement
+from bench.charts.files import FAINT, INK, PAPER, Form, plain_text, rendered
+from bench.slugs import slug
+
+WIDTH = 7.0
+ROW = 0.3
+HEAD, FOOT = 0.5, 0.75
+LEFT = 0.36
+"""Where the scale begins, as a share of the width: left of it are the names."""
+NAME_LENGTH = 34
+JUDGE, ENSEMBLE = "#0072b2", "#d55e00"
+"""Told apart with any colour vision; the marks differ too."""
+
+
+def agreement_file(made: Agreement, judged: JudgedReport, form: Form) -> bytes:
+    """The figure of one version as SVG, PNG or PDF; equal reports give equal bytes."""
+    title = plain_text(f"{made.name}: {judged.label} against people")
+    return rendered(lambda: _figure(made, judged), form, title, prefix_of(judged))
+
+
+def prefix_of(judged: JudgedReport) -> str:
+    """What ids inside the SVG begin with."""
+    return f"people-{slug(judged.label)}"
+
+
+def rows_of(made: Agreement, judged: JudgedReport) -> list[JudgeFigure]:
+    """What is drawn: judges and ensembles that have a value on the last criterion, the highest first."""
+    rows = [row for row in judged.figures if row.criterion == made.measured[-1] and row.value is not None]
+    return sorted(rows, key=lambda row: -(row.value or 0.0))
+
+
+def people_range(made: Agreement) -> tuple[float, float] | None:
+    """The lowest and highest correlation of an annotator with the mean of the others, on that criterion."""
+    found = [
+        row.with_mean_of_others.value
+        for row in made.people.each
+        if row.criterion == made.measured[-1] and row.with_mean_of_others.value is not None
+    ]
+    return (min(found), max(found)) if found else None
+
+
+def caption(made: Agreement) -> str:
+    """What the figure shows, in one sentence, for its foot and for screen readers."""
+    what = made.measured[-1].replace("_", " ")
+    text = f"Spearman correlation with the mean of the annotators, {what}; 95% intervals"
+    band = ". Shaded: one annotator with the mean of the others" if people_range(made) else ""
+    return f"{text}. Diamonds: means of several judges{band}"
+
+
+def _figure(made: Agreement, judged: JudgedReport) -> Drawing:
+    rows = rows_of(made, judged)
+    height = HEAD + FOOT + ROW * len(rows)
+    figure = Drawing(figsize=(WIDTH, height), facecolor=PAPER)
+    axes = figure.add_axes((LEFT, FOOT / height, 0.97 - LEFT, ROW * len(rows) / height))
+    ends = [end for row in rows for end in (row.value, row.low) if end is not None]
+    band = people_range(made)
+    axes.set_xlim(min(-0.05, *ends, *(band or ())) - 0.02, 1.02)
+    axes.set_ylim(len(rows) - 0.5, -0.5)
+    axes.set_facecolor(PAPER)
+    _scale(axes)
+    if band is not None:
+        low, high = (band[0] - 0.004, band[1] + 0.004)  # one annotator's range would be invisible
+        axes.axvspan(low, high, color=FAINT, alpha=0.25, linewidth=0, zorder=0)
+    for at, row in enumerate(rows):
+        _row(axes, at, row)
+    figure.text(LEFT, 1 - 0.3 / height, plain_text(judged.label), fontsize=9, weight="bold", color=INK)
+    for line, words in enumerate(caption(made).split(". ", 1)):
+        figure.text(
+            0.5, (0.3 - 0.17 * line) / height, plain_text(words), ha="center", fontsize=7.5, color=INK
+        )
+    return figure
+
+
+def _scale(axes: Axes) -> None:
+    axes.xaxis.set_major_locator(MultipleLocator(0.25))
+    axes.tick_params(axis="x", colors=INK, labelsize=8, length=0)
+    axes.set_yticks([])
+    axes.grid(axis="x", color=FAINT, linewidth=0.4, alpha=0.5)
+    axes.axvline(0, color=FAINT, linewidth=0.9)
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+
+
+def _row(axes: Axes, at: int, row: JudgeFigure) -> None:
+    assert row.value is not None
+    colour, marker = (ENSEMBLE, "D") if row.members else (JUDGE, "o")
+    if row.low is not None and row.high is not None:
+        axes.plot([row.low, row.high], [at, at], color=colour, linewidth=1.6, zorder=2)
+    axes.plot([row.value], [at], marker, color=colour, markersize=5.5, zorder=3)
+    name = f"Mean of {len(row.members)} judges" if len(row.name) > NAME_LENGTH and row.members else row.name
+    text = plain_text(name)
+    short = text if len(text) <= NAME_LENGTH else text[: NAME_LENGTH - 1] + "…"
+    axes.text(
+        -0.02,
+        at,
+        f"{short}  {row.value:.2f}",
+        transform=axes.get_yaxis_transform(),
+        ha="right",
+        va="center",
+        fontsize=8,
+        color=INK,
+    )

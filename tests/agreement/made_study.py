@@ -1,0 +1,107 @@
+"""A human study over a synthetic results tree: people who see what the judges see, through own noise."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from statistics import fmean
+
+from bench.annotate.records import Annotation, AnnotatorFile, StudyFile, StudyItem
+from bench.annotate.store import write_annotator, write_study
+from bench.records import Criterion, Judgement, messages_sha256, sha256_of
+from bench.results import ResultsTree
+from tests.synthetic import CRITERIA, SUITE, SyntheticTree, make_tree
+
+STUDY = "people-en"
+PLAYERS = ("aspen", "birch", "cedar", "elm", "fir", "gum")
+JUDGES = ("aspen", "outsider", "birch")
+"""Two of them are players too."""
+NOISE = {"ann": 0.4, "ben": 0.8, "cas": 0.6}
+
+
+def study_tree(
+    root: Path, *, failure_rate: float = 0.0, refusal_rate: float = 0.0, scenes: int = 4
+) -> SyntheticTree:
+    """A tree of six players and three judges, and a study of all its conversations by three annotators."""
+    made = make_tree(
+        root,
+        players=PLAYERS,
+        judges=JUDGES,
+        characters=scenes,
+        situations=3,
+        failure_rate=failure_rate,
+        refusal_rate=refusal_rate,
+        seed=5,
+    )
+    add_study(made.tree, NOISE)
+    return made
+
+
+def add_study(
+    tree: ResultsTree,
+    noise: Mapping[str, float],
+    *,
+    study: str = STUDY,
+    suite: str = SUITE,
+    language: str = "en",
+    skip: Sequence[str] = (),
+) -> None:
+    """Write the study; each annotator leaves out one item in ten, and one criterion of one in ten more."""
+    items: list[StudyItem] = []
+    levels: dict[str, dict[str, float]] = {}
+    for info in tree.players(suite, language):
+        judged: dict[tuple[str, str], list[Judgement]] = {}
+        for judgement in tree.judgements(suite, language, info.player):
+            judged.setdefault((judgement.character, judgement.situation), []).append(judgement)
+        for talk in tree.conversations(suite, language, info.player):
+            if talk.status != "complete":
+                continue
+            name = sha256_of([talk.player, talk.character, talk.situation])[:10]
+            items.append(
+                StudyItem(
+                    item=name,
+                    player=talk.player,
+                    character=talk.character,
+                    situation=talk.situation,
+                    conversation_sha256=messages_sha256(talk.messages),
+                )
+            )
+            given = judged.get((talk.character, talk.situation), [])
+            levels[name] = {
+                criterion: fmean([v.scores[criterion] for one in given for v in one.turns] or [3.0])
+                for criterion in CRITERIA
+            }
+    write_study(
+        tree.root,
+        StudyFile(
+            study=study,
+            suite=suite,
+            version="1",
+            language=language,
+            seed=1,
+            asked=len(items),
+            criteria=tuple(Criterion(name=name, label=name, low=1, high=5) for name in CRITERIA),
+            guideline="1",
+            items=tuple(sorted(items, key=lambda item: item.item)),
+        ),
+    )
+    for annotator, spread in noise.items():
+        rng = random.Random(annotator)
+        annotations = []
+        for item in sorted(levels):
+            if item in skip or rng.random() < 0.1:
+                continue
+            scores: dict[str, int | float | None] = {
+                name: min(5, max(1, round(level + rng.gauss(0, spread))))
+                for name, level in levels[item].items()
+            }
+            if rng.random() < 0.1:
+                scores["fluency"] = None
+            annotations.append(Annotation(item=item, scores=scores, is_refusal=rng.random() < 0.05))
+        write_annotator(
+            tree.root,
+            AnnotatorFile(
+                study=study, annotator=annotator, origin="made by a script", annotations=tuple(annotations)
+            ),
+        )

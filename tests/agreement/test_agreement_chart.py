@@ -1,0 +1,50 @@
+"""The figure of judges against people: equal bytes, what it draws, names that cannot act."""
+
+from __future__ import annotations
+
+from xml.etree import ElementTree
+
+import pytest
+
+from bench.agreement.report import Agreement, agreement_of
+from bench.charts.agreement import agreement_file, caption, people_range, rows_of
+from bench.charts.files import FORMS, Form
+from tests.agreement.simulated import panel_of, sample
+
+
+def report(judges: dict[str, float], annotators: dict[str, float] | None = None) -> Agreement:
+    people, judged = sample(1, 80, judges=judges)
+    return agreement_of(panel_of(people[list(annotators)] if annotators else people, judged), resamples=50)
+
+
+@pytest.fixture(scope="module")
+def made() -> Agreement:
+    return report({"sharp": 0.8, "<b>$x$ & co": 0.4})
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_equal_reports_give_equal_bytes(made: Agreement, form: Form) -> None:
+    assert agreement_file(made, made.judged[0], form) == agreement_file(made, made.judged[0], form)
+
+
+def test_judges_stand_by_their_correlation_with_its_number(made: Agreement) -> None:
+    svg = agreement_file(made, made.judged[0], "svg").decode("utf-8")
+    words = "".join(ElementTree.fromstring(svg[svg.index("<svg") :]).itertext())
+    rows = rows_of(made, made.judged[0])
+    assert [row.value for row in rows] == sorted((row.value or 0 for row in rows), reverse=True)
+    for row in rows:
+        assert f"{row.name}  {row.value:.2f}" in words
+    assert "<b>" not in svg
+
+
+def test_band_is_the_range_of_annotators_against_the_others(made: Agreement) -> None:
+    values = [row.with_mean_of_others.value or 0 for row in made.people.each]
+    assert people_range(made) == (min(values), max(values))
+    assert "Shaded" in caption(made)
+
+
+def test_one_annotator_has_no_band() -> None:
+    made = report({"sharp": 0.8, "fair": 0.7}, {"ann": 0.75})
+    assert people_range(made) is None
+    assert "Shaded" not in caption(made)
+    assert agreement_file(made, made.judged[0], "png").startswith(b"\x89PNG")
