@@ -1,0 +1,1 @@
+"""Sound files: what they are, and where their bytes lie while a conversation is under way."""

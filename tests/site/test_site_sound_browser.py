@@ -1,0 +1,63 @@
+"""The sound of a conversation page, in a browser: loaded from the site itself, and only when asked for."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bench.chat.requests import Reply
+from bench.keeping import Keeper
+from bench.site import build_site
+from tests.site.browsing import BROWSER
+from tests.spoken_bench import make_spoken
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+    from bench.chat.requests import ChatRequest
+
+pytestmark = BROWSER
+
+LOADED = """() => Promise.all([...document.querySelectorAll("audio")].map(sound => new Promise(done => {
+    sound.onloadeddata = () => done(sound.duration);
+    sound.onerror = () => done(String(sound.error && sound.error.message));
+    sound.preload = "auto";
+    sound.load();
+})))"""
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site of a recorded player's two answers, an MP3 and a FLAC."""
+    spoken = make_spoken(tmp_path_factory.mktemp("sound"))
+    protocol = spoken.protocol()
+    keeper = Keeper(protocol, spoken.tree, spoken.catalog())
+
+    async def nobody(request: ChatRequest) -> Reply:
+        raise AssertionError("a recorded player is not called")
+
+    for cell in protocol.cells("tape"):
+        keeper.conversation(asyncio.run(protocol.converse(cell, nobody)))
+    output = spoken.root / "site"
+    build_site(spoken.tree, output=output)
+    return output
+
+
+@pytest.mark.parametrize(("scene", "seconds"), [("keeper.storm", [2.0]), ("crier.plums", [1.0, 1.5])])
+def test_a_page_plays_its_own_sound_under_its_policy(
+    site: Path, browser: Browser, scene: str, seconds: list[float]
+) -> None:
+    page = browser.new_page()
+    said: list[str] = []
+    asked: list[str] = []
+    page.on("console", lambda message: said.append(message.text))
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto((site / f"boards/spoken/en/players/tape/{scene}.html").as_uri())
+    page.wait_for_timeout(300)
+    assert not [url for url in asked if "/audio/" in url]
+    assert page.evaluate(LOADED) == pytest.approx(seconds, abs=0.1)
+    assert said == []
+    page.close()
