@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal
 
 from pydantic import JsonValue
 
+from bench.audio.sounds import Sounds
 from bench.catalog import Catalog, Sampling
 from bench.chat.requests import ChatRequest, Reply
 from bench.errors import CatalogError
@@ -20,6 +21,8 @@ from bench.toml_entries import Entry, entry_from
 
 Ask = Callable[[ChatRequest], Awaitable[Reply]]
 """Sends one request and returns how it ended."""
+
+LengthRule = Literal["paper_v2", "paper_v1", "none"]
 
 ASKS = 3
 """How often a model is asked for one usable reply: once, and again with the fault named."""
@@ -32,6 +35,9 @@ class Estimate:
     calls: dict[Role, int]
     prompt_tokens: dict[Role, int]
     completion_tokens: dict[Role, int]
+    audio_prompt_tokens: Mapping[Role, int] = field(default_factory=dict)
+    """Of the prompt tokens, those of sound."""
+    audio_completion_tokens: Mapping[Role, int] = field(default_factory=dict)
 
 
 class NoOptions(Entry):
@@ -52,8 +58,14 @@ class Protocol(ABC):
     judged_in_talk: ClassVar[bool] = False
     """The scores come while the conversation is held: judging it then takes no call, and a judgement's raw
     replies are those of the conversation."""
+    spoken: ClassVar[bool] = False
+    """Its conversations have sound files."""
     turn_label: ClassVar[str] = "Turn"
     """What a reader is told that the turns of a verdict are."""
+    length_rule: ClassVar[LengthRule] = "none"
+    """How long answers are held against a player: see :mod:`bench.scores.length`."""
+    pools_turns: ClassVar[bool] = False
+    """A player's mean is over all its turns alike; else over its conversations."""
     options_type: ClassVar[type[Entry]] = NoOptions
 
     def __init__(self, suite: Suite, language: str, catalog: Catalog) -> None:
@@ -61,6 +73,7 @@ class Protocol(ABC):
         self.language = language
         self.catalog = catalog
         self.scenes = suite.language(language)
+        self.sounds = Sounds()
         self._check_suite()
         self.options: Any = entry_from(self.options_type, suite.entry.options, f"suite {suite.id}: options")
         self.prompts = PromptSet(suite.prompts / suite.protocol, language, self.roles)
@@ -82,6 +95,16 @@ class Protocol(ABC):
         if self.scenes.items and not self.plays_items:
             mend = "Choose `characters` and `situations`, no `items`."
             raise CatalogError(f"{name} plays cards in situations", where=where, mend=mend)
+
+    def check_models(self, players: Iterable[str], judges: Iterable[str]) -> None:
+        """Raise CatalogError where one of these models cannot do what the protocol asks of it."""
+        for name in (*players, *judges):
+            if self.catalog.recordings(name) is not None:
+                raise CatalogError(
+                    f"{name!r} is a folder of recordings, which nobody can ask",
+                    where=f"suite {self.suite.id}: protocol {self.name}",
+                    mend="Name a model that is called.",
+                )
 
     # What each protocol defines
 

@@ -27,6 +27,9 @@ REPAIRS: Final[dict[str, str]] = {
     "boolean_from_string": "A boolean was written as a string.",
     "boolean_from_number": "A boolean was written as 0 or 1.",
     "reason_missing": "An explanation is missing; it was read as empty.",
+    "final_from_prose": "The final score stands after the JSON and not in it.",
+    "final_unmarked": "The final score is a bare number, without its words and double brackets.",
+    "steps_after_stop": "Steps that come after the one at which the judge had to stop were ignored.",
 }
 """Every deviation that is put right, by its slug: the one table; slugs are kept in records, so stable."""
 
@@ -40,6 +43,7 @@ KINDS: Final[dict[str, str]] = {
     "out_of_range": "A score lies outside its scale.",
     "wrong_turns": "The turns scored are not the turns of the conversation.",
     "duplicate_turn": "A turn is scored more than once.",
+    "contradiction": "The reply says one thing twice, and differently.",
 }
 """Every kind of fault, by its slug."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from bench.replies.decode import Decoded, strictly
 from bench.replies.faults import ReplyFault, in_order, shown
@@ -28,15 +28,21 @@ class Utterance:
 def utterance(text: str, *, key: str = "next_utterance") -> Utterance:
     """The utterance under ``key`` of the reply's object; a fault if it is cut off, blank or no string."""
     found = find(text, wanted_object([key], salvage=_one_string))
-    value = found.data[key]
+    said = said_under(key, found.data)
+    repairs = set(found.repairs)
+    if len(found.data) > 1:
+        repairs.add("extra_keys")
+    return Utterance(said, in_order(repairs))
+
+
+def said_under(key: str, data: dict[str, Any]) -> str:
+    """The utterance that ``data`` holds under ``key``, without blanks around it."""
+    value = data[key]
     if not isinstance(value, str):
         raise ReplyFault("bad_type", f"The value of {shown(key)} is {shown(value)}; it must be a string.")
     if not value.strip():
         raise ReplyFault("empty", f"The value of {shown(key)} is blank; it must be the next utterance.")
-    repairs = set(found.repairs)
-    if len(found.data) > 1:
-        repairs.add("extra_keys")
-    return Utterance(value.strip(), in_order(repairs))
+    return value.strip()
 
 
 def _one_string(raw: str) -> Decoded | None:

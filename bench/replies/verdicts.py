@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from bench.records import Criterion, TurnVerdict
 from bench.replies.faults import ReplyFault, in_order, listed, shown
 from bench.replies.objects import Found, Wanted, find, wanted_object
-
-_INTEGER: Final = re.compile(r"-?[0-9]{1,9}")
-_BOOLEANS: Final = {"true": True, "false": False}
-_LITERAL: Final = re.compile(
-    r"[\"'“”]?(-?[0-9]{1,9})(?:\.0++)?[\"'“”]?"
-    r"(?=[ \t]*+\n|\s*+(?:[}\]]|,\s*+(?![0-9])|//|/\*|#|\Z|[\"'“]?[A-Za-z_]\w*+[\"'”]?\s*+:))"
-)
-"""A score as it may stand in malformed JSON: a plain integer and nothing more ("4/5", "3,5", "4 - Agree")."""
+from bench.replies.values import boolean, integer, literals
 
 
 @dataclass(frozen=True)
@@ -35,9 +27,11 @@ def verdict(text: str, *, turns: int, criteria: Sequence[Criterion]) -> Verdict:
     repairs = set(found.repairs)
     entries = _entries(found, repairs)
     numbers = _numbers(entries, turns, repairs, truncated="truncated" in repairs)
-    read = [_turn(number, entry, criteria, repairs) for number, entry in zip(numbers, entries, strict=True)]
+    read = [
+        turn_verdict(number, entry, criteria, repairs) for number, entry in zip(numbers, entries, strict=True)
+    ]
     if found.mended:
-        _check_against_source(found.source, read, criteria)
+        check_against_source(found.source, read, criteria)
     if numbers != sorted(numbers):
         repairs.add("turns_reordered")
     return Verdict(tuple(sorted(read, key=lambda t: t.turn)), in_order(repairs))
@@ -82,7 +76,7 @@ def _numbers(entries: list[dict[str, Any]], turns: int, repairs: set[str], *, tr
     if 0 < named < len(entries):
         raise ReplyFault("missing_key", f'Some entries of "scores" have no "turn"; {wanted[3:]}')
     if named:
-        numbers = [_integer(entry["turn"], '"turn"', repairs) for entry in entries]
+        numbers = [integer(entry["turn"], '"turn"', repairs) for entry in entries]
     else:
         numbers = list(range(1, len(entries) + 1))
     if sorted(numbers) != list(range(1, turns + 1)):
@@ -98,14 +92,18 @@ def _numbers(entries: list[dict[str, Any]], turns: int, repairs: set[str], *, tr
     return numbers
 
 
-def _turn(
-    number: int, entry: dict[str, Any], criteria: Sequence[Criterion], repairs: set[str]
+def turn_verdict(
+    number: int,
+    entry: dict[str, Any],
+    criteria: Sequence[Criterion],
+    repairs: set[str],
+    more: Collection[str] = (),
 ) -> TurnVerdict:
-    """One entry, every value checked."""
-    known = {"turn", "is_refusal", "is_refusal_explanation"}
+    """What ``entry`` says of turn ``number``, every value checked; keys of ``more`` are somebody else's."""
+    known = {"turn", "is_refusal", "is_refusal_explanation", *more}
     scores, reasons = {}, {}
     refusal_reason = _reason(entry, "is_refusal_explanation", number, repairs)
-    is_refusal = _boolean(_value(entry, "is_refusal", number), number, repairs)
+    is_refusal = boolean(_value(entry, "is_refusal", number), f'"is_refusal" of turn {number}', repairs)
     for criterion in criteria:
         key, why = f"{criterion.name}_score", f"{criterion.name}_explanation"
         known |= {key, why}
@@ -126,40 +124,11 @@ def _value(entry: dict[str, Any], key: str, number: int) -> Any:
 
 def _score(value: Any, criterion: Criterion, number: int, repairs: set[str]) -> int:
     where = f'"{criterion.name}_score" of turn {number}'
-    score = _integer(value, where, repairs)
+    score = integer(value, where, repairs)
     if not criterion.low <= score <= criterion.high:
         scale = f"an integer from {criterion.low} to {criterion.high}"
         raise ReplyFault("out_of_range", f"The value of {where} is {shown(value)}; it must be {scale}.")
     return score
-
-
-def _integer(value: Any, where: str, repairs: set[str]) -> int:
-    match value:
-        case bool():
-            pass
-        case int():
-            return value
-        case float() if value.is_integer():
-            repairs.add("float_integral")
-            return int(value)
-        case str() if _INTEGER.fullmatch(value.strip()):
-            repairs.add("number_from_string")
-            return int(value)
-    raise ReplyFault("bad_type", f"The value of {where} is {shown(value)}; it must be an integer.")
-
-
-def _boolean(value: Any, number: int, repairs: set[str]) -> bool:
-    match value:
-        case bool():
-            return value
-        case int() if value in (0, 1):
-            repairs.add("boolean_from_number")
-            return bool(value)
-        case str() if value.strip().lower() in _BOOLEANS:
-            repairs.add("boolean_from_string")
-            return _BOOLEANS[value.strip().lower()]
-    where = f'"is_refusal" of turn {number}'
-    raise ReplyFault("bad_type", f"The value of {where} is {shown(value)}; it must be true or false.")
 
 
 def _reason(entry: dict[str, Any], key: str, number: int, repairs: set[str]) -> str:
@@ -173,18 +142,14 @@ def _reason(entry: dict[str, Any], key: str, number: int, repairs: set[str]) -> 
     return value
 
 
-def _check_against_source(source: str, read: list[TurnVerdict], criteria: Sequence[Criterion]) -> None:
+def check_against_source(source: str, read: list[TurnVerdict], criteria: Sequence[Criterion]) -> None:
     """Hold mended scores against the text: json-repair reads "4 - Agree" as 4 and "3 .5" as 3.
 
     It also takes a verdict quoted without escapes for part of the verdict around it; then a key stands
     in the text more often than there are turns.
     """
-    first = re.search(r"[\"'“]", source)
-    quote = f"[{first[0] if first else ''}”]?+"
     for criterion in criteria:
-        key = re.compile(rf"(?<![\w\\]){re.escape(criterion.name)}_score{quote}\s*+:\s*+")
-        literals = [_LITERAL.match(source, head.end()) for head in key.finditer(source)]
-        values = [int(literal[1]) if literal else None for literal in literals]
+        values = literals(source, f"{criterion.name}_score")
         if values != [turn.scores[criterion.name] for turn in read]:
             fault = (
                 f'The JSON in the reply is malformed around "{criterion.name}_score"; '

@@ -10,13 +10,14 @@ import pandas as pd
 from pydantic import Field
 
 from bench.errors import UserError
-from bench.records import SCHEMA_VERSION, PlayerInfo, Record
+from bench.records import SCHEMA_VERSION, Openness, PlayerInfo, Record
 from bench.results import ResultsTree
 from bench.scores import paper
 from bench.scores.bootstrap import CONFIDENCE
-from bench.scores.frame import SCALES, Frames, load
+from bench.scores.frame import Frames, load
 from bench.scores.ledger import Scene, conversation_counts, judgement_counts, ledger, scenes_of
 from bench.scores.robust import CORRECTION, detectable_difference, robust_grid, robust_numbers, separability
+from bench.scores.rules import rules_of
 from bench.scores.weights import CUSTOM, EQUAL, Weights, checked_weights, standard_weightings
 
 RESAMPLES = 1000
@@ -70,10 +71,11 @@ class BoardRow(Record):
     family: str
     provider: str
     model: str
-    weights: Literal["open", "closed"]
+    weights: Openness
     parameters_billion: float | None
     rank: int | None
-    """Place of the leader of the player's group: players within 0.06 of the leader share it."""
+    """Place of the leader of the player's group: players within 0.06 of the leader share it, on a
+    protocol's scale of another width within the same share (1.5%) of it."""
     length_norm_score: float | None
     length_norm_ci: float | None
     """Half the width of the 95% interval; null where fewer than two conversations are scored."""
@@ -89,7 +91,8 @@ class BoardRow(Record):
     avg_length: int | None
     """Mean length of an answer in characters, over all complete conversations, cut to an integer."""
     length_factor: float | None
-    """What ``score`` was multiplied with to get ``length_norm_score``."""
+    """What ``score`` was multiplied with to get ``length_norm_score``; null where the protocol's length rule
+    multiplies nothing."""
     conversations: int
     """Complete conversations."""
     conversations_scored: int
@@ -194,7 +197,8 @@ def board_of(
         main, main_weights = CUSTOM, checked_weights(weights, frames.criteria)
     weightings = {main: main_weights, **standard}
     scored, median = paper_numbers(frames, weightings, resamples=resamples, seed=seed)
-    tables = {name: paper.ranked(_published(scored, name)) for name in weightings}
+    gap = rules_of(frames.protocol).gap
+    tables = {name: paper.ranked(_published(scored, name), gap) for name in weightings}
     counts = _counts(frames, scenes_of(frames) if scenes is None else list(scenes))
     summary, robust = _robust(frames, main_weights, resamples, seed)
     infos = {info.player: info for info in frames.players}
@@ -239,13 +243,22 @@ def paper_numbers(
     lengths = {str(p): int(n) for p, n in paper.answer_lengths(frames.conversations).items()}
     scored_names = sorted({str(p) for p in conversations.index.get_level_values("player")})
     median = paper.median_length([lengths[name] for name in scored_names])
-    factors = {name: paper.length_factor(lengths[name], median or 0.0) for name in scored_names}
+    multiplied = rules_of(frames.protocol).length == "paper_v2"
+    factors = {
+        name: paper.length_factor(lengths[name], median or 0.0) if multiplied else 1.0
+        for name in scored_names
+    }
     key: list[str | int] = [seed, frames.suite, frames.language]
-    table = paper.player_scores(conversations, factors, resamples=resamples, key=key)
+    weights = paper.turn_weights(frames, conversations.index)
+    table = paper.player_scores(conversations, factors, resamples=resamples, key=key, weights=weights)
+    for name in weightings if len(table) else ():
+        final = paper.final_column(name)
+        norm = final.replace("final:", "norm:", 1)
+        table[norm] = table[norm] + paper.length_terms(frames, table[final])["shift"].to_numpy()
     table = table.reindex(pd.Index(names, name="player"))
     ratios = {str(p): float(r) for p, r in paper.refusal_ratios(paper.usable_judgements(frames)).items()}
     table["avg_length"] = pd.array([lengths.get(name) for name in names], dtype="Int64")
-    table["length_factor"] = [factors.get(name) for name in names]
+    table["length_factor"] = [factors.get(name) if multiplied else None for name in names]
     table["refusal_ratio"] = [ratios.get(name) for name in names]
     return table, median
 
@@ -253,7 +266,7 @@ def paper_numbers(
 def _robust(
     frames: Frames, weights: Weights, resamples: int, seed: int
 ) -> tuple[RobustSummary | None, dict[str, RobustScore]]:
-    if frames.protocol not in SCALES or frames.scores.empty:
+    if rules_of(frames.protocol).scale is None or frames.scores.empty:
         return None, {}
     key: list[str | int] = [seed, frames.suite, frames.language]
     table, pairs = robust_numbers(robust_grid(frames, weights), resamples=resamples, key=key)

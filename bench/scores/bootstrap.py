@@ -45,9 +45,16 @@ def draw_counts(stream: np.random.PCG64, size: int, resamples: int) -> Array:
     return counts.reshape(resamples, size).astype(np.float64)
 
 
-def resampled_means(values: Array, counts: Array) -> Array:
-    """Means of the columns of ``values`` (items x columns) in each resample: resamples x columns."""
-    return np.round(counts @ values / len(values), NOISE_DECIMALS)
+def resampled_means(values: Array, counts: Array, weights: Array | None = None) -> Array:
+    """Means of the columns of ``values`` (items x columns) in each resample: resamples x columns.
+
+    ``weights``: of the items, where not all weigh alike.
+    """
+    if weights is None:
+        return np.round(counts @ values / len(values), NOISE_DECIMALS)
+    drawn = counts * weights
+    means: Array = np.round(drawn @ values / drawn.sum(axis=1, keepdims=True), NOISE_DECIMALS)
+    return means
 
 
 def half_widths(means: Array, confidence: float = CONFIDENCE) -> Array:
@@ -64,12 +71,14 @@ def interval(means: Array, confidence: float = CONFIDENCE) -> tuple[Array, Array
     return low, high
 
 
-def mean_half_widths(values: Array, resamples: int, key: Sequence[str | int]) -> Array | None:
+def mean_half_widths(
+    values: Array, resamples: int, key: Sequence[str | int], weights: Array | None = None
+) -> Array | None:
     """Half-widths for the means of the columns of ``values``; None where fewer than two items say nothing."""
     if len(values) < 2:
         return None
     counts = draw_counts(stable_stream(*key), len(values), resamples)
-    return half_widths(resampled_means(values, counts))
+    return half_widths(resampled_means(values, counts, weights))
 
 
 def resampled_grid_means(values: Array, first: Array, second: Array) -> Array:

@@ -10,6 +10,7 @@ import pandas as pd
 from bench.scores import paper
 from bench.scores.frame import Frames
 from bench.scores.policy import PAPER, POLICIES, ROBUST, Policy, scene_scores
+from bench.scores.rules import rules_of
 from bench.scores.weights import EQUAL, Weights, standard_weightings
 
 
@@ -44,11 +45,11 @@ def scored_by(frames: Frames, method: Method) -> pd.DataFrame:
     if method.without_judge is not None:
         frames = frames.only_judges(set(frames.judges) - {method.without_judge})
     scenes = scene_scores(frames, method.weights, method.policy)
-    means = scenes.groupby(level="player")["final"].mean()
+    means = paper.player_means(frames, scenes["final"])
     means.index = means.index.astype(str)
-    factors = paper.length_factors(frames.conversations, list(means.index))
-    table = pd.DataFrame({"length_norm_score": means * factors, "score": means}).map(paper.published)
-    return paper.ranked(table)
+    normalised = paper.length_normalised(frames, means)
+    table = pd.DataFrame({"length_norm_score": normalised, "score": means}).map(paper.published)
+    return paper.ranked(table, rules_of(frames.protocol).gap)
 
 
 def compare_methods(frames: Frames) -> pd.DataFrame:

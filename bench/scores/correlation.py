@@ -19,6 +19,7 @@ from bench.scores.bootstrap import NOISE_DECIMALS, Array, draw_indices, interval
 from bench.scores.paper import published
 
 Kind = Literal["spearman", "kendall"]
+PMethod = Literal["exact", "permutation"]
 Orders = npt.NDArray[np.int64]
 LEAST = 3
 """Fewer pairs have no correlation worth the name: two always give 1 or -1."""
@@ -40,7 +41,7 @@ class Correlation(Record):
     value: float | None
     p: float | None
     """Two-sided: how often a random order gives at least this much, either way."""
-    p_method: Literal["exact", "permutation"] | None
+    p_method: PMethod | None
     critical: float | None
     """The smallest value, either way, whose p is at most 0.05 with these pairs; null where none is."""
     low: float | None
@@ -58,22 +59,38 @@ def correlation(kind: Kind, x: Sequence[float], y: Sequence[float], key: Sequenc
     if math.isnan(value):
         few = f"{n} pairs are fewer than {LEAST}"
         return _none(kind, n, few if n < LEAST else "one side is the same for all")
-    spread = np.abs(np.concatenate([rows(first[np.newaxis], second[part]) for part in _orders(n, key)]))
-    reached = int((spread >= abs(value) - SAME).sum())
-    exact = n <= EXACT_UP_TO
-    p = reached / len(spread) if exact else (1 + reached) / (1 + len(spread))
+    p, method, spread = _chance(kind, first, second, value, key)
     low, high, reason = _interval(rows, first, second, value, key)
     return Correlation(
         kind=kind,
         n=n,
         value=published(value),
         p=published(p),
-        p_method="exact" if exact else "permutation",
+        p_method=method,
         critical=_critical(spread),
         low=low,
         high=high,
         reason=reason,
     )
+
+
+def chance(
+    kind: Kind, x: Sequence[float], y: Sequence[float], value: float, key: Sequence[str | int]
+) -> tuple[float, PMethod]:
+    """The two-sided p of a correlation of ``value``, and how it was found; ``key`` seeds random orders."""
+    return _chance(kind, stats.rankdata(x), stats.rankdata(y), value, key)[:2]
+
+
+def _chance(
+    kind: Kind, first: Array, second: Array, value: float, key: Sequence[str | int]
+) -> tuple[float, PMethod, Array]:
+    """p, its method, and the size of the correlation of every order that was tried."""
+    rows, n = _ROWS[kind], len(first)
+    spread = np.abs(np.concatenate([rows(first[np.newaxis], second[part]) for part in _orders(n, key)]))
+    reached = int((spread >= abs(value) - SAME).sum())
+    if n <= EXACT_UP_TO:
+        return reached / len(spread), "exact", spread
+    return (1 + reached) / (1 + len(spread)), "permutation", spread
 
 
 def _none(kind: Kind, n: int, reason: str) -> Correlation:

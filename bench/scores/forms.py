@@ -1,15 +1,14 @@
-"""A board as text: canonical JSON, CSV, an aligned table for the terminal; and its JSON Schema."""
+"""A board as text: canonical JSON, CSV, an aligned table for the terminal."""
 
 from __future__ import annotations
 
 import csv
 import io
 import unicodedata
-from typing import Any
 
 from rich.cells import cell_len
 
-from bench.records import SCHEMA_VERSION, canonical
+from bench.records import canonical
 from bench.scores.board import Board
 
 
@@ -122,13 +121,3 @@ def _padded(line: list[str], widths: list[int]) -> list[str]:
         text + " " * (width - cell_len(text)) if n == 1 else " " * (width - cell_len(text)) + text
         for n, (text, width) in enumerate(zip(line, widths, strict=True))
     ]
-
-
-def board_schema() -> dict[str, Any]:
-    """JSON Schema (draft 2020-12) of board.json; ``schemas/board.schema.json`` holds it."""
-    schema = Board.model_json_schema(mode="serialization")
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": f"Rolecall board, version {SCHEMA_VERSION}",
-        **{key: value for key, value in schema.items() if key != "title"},
-    }

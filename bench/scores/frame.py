@@ -18,17 +18,12 @@ import numpy as np
 import pandas as pd
 
 from bench.errors import RecordError
-from bench.records import Call, Cell, Conversation, Judgement, PlayerInfo, messages_sha256
+from bench.records import Cell, Conversation, Judgement, PlayerInfo, messages_sha256, re_asks
 from bench.results import ResultsTree
+from bench.scores.rules import rules_of
 
 SCENE = ["player", "character", "situation"]
 """Columns that name a conversation within a board."""
-
-SCALES = {"pingpong_v2": (1.0, 5.0), "pingpong_v1": (1.0, 10.0), "human_likeness": (0.0, 100.0)}
-"""Lowest and highest score of each protocol's criteria."""
-
-PAPER_ORDER = {"in_character": 0, "entertaining": 1, "fluency": 2}
-"""The order in which the paper's criteria are shown and their weights typed; others follow by name."""
 
 COLUMNS: dict[str, dict[str, str]] = {
     "scores": {
@@ -211,9 +206,9 @@ class _Collected:
                 judgement.status,
                 refusal,
                 judgement.conversation_sha256 != now,
-                bool(judgement.repairs) or len(judgement.raw) > 1,
+                bool(judgement.repairs) or re_asks(judgement) > 0,
                 len(judgement.turns),
-                _cost(judgement.calls),
+                _cost(judgement),
             )
         )
         if not ok:
@@ -247,7 +242,7 @@ class _Collected:
             version=next(iter(self.versions), ""),
             protocol=next(iter(self.protocols), ""),
             players=players,
-            criteria=_criteria(self.score_rows, board),
+            criteria=_criteria(self.score_rows, next(iter(self.protocols), ""), board),
             judges=tuple(sorted(set(judgements["judge"]))),
             scores=_sorted(scores),
             judgements=_sorted(judgements),
@@ -271,19 +266,23 @@ def _conversation_row(conversation: Conversation) -> tuple[object, ...]:
     mean = sum(lengths) / len(lengths) if lengths else None
     failure = conversation.failure
     ended = (failure.role, failure.outcome) if failure else (None, None)
-    return conversation.status, len(lengths), sum(lengths), mean, *ended, _cost(conversation.calls)
+    return conversation.status, len(lengths), sum(lengths), mean, *ended, _cost(conversation)
 
 
-def _cost(calls: tuple[Call, ...]) -> str | None:
-    """Sum of the calls' costs; None where there is no call or any call's cost is unknown."""
-    if not calls or any(call.cost is None for call in calls):
+def _cost(record: Conversation | Judgement) -> str | None:
+    """Sum of the calls' costs; None where any call's cost is unknown, or imported evidence tells of none.
+
+    Of our own evidence a record without a call took none: a recorded answer, a verdict given in the talk.
+    """
+    if any(call.cost is None for call in record.calls) or (not record.calls and record.origin is not None):
         return None
-    return str(sum((Decimal(call.cost or "0") for call in calls), Decimal(0)))
+    return str(sum((Decimal(call.cost or "0") for call in record.calls), Decimal(0)))
 
 
-def _criteria(rows: list[tuple[int, int, str, int, bool]], board: str) -> tuple[str, ...]:
-    """The criteria's names, the paper's in its order and others by name; all judgements must agree."""
-    names = sorted({row[2] for row in rows}, key=lambda name: (PAPER_ORDER.get(name, len(PAPER_ORDER)), name))
+def _criteria(rows: list[tuple[int, int, str, int, bool]], protocol: str, board: str) -> tuple[str, ...]:
+    """The criteria's names, the protocol's in its order and others by name; all judgements must agree."""
+    place = {name: n for n, name in enumerate(rules_of(protocol).criteria)}
+    names = sorted({row[2] for row in rows}, key=lambda name: (place.get(name, len(place)), name))
     counts = dict.fromkeys(names, 0)
     for row in rows:
         counts[row[2]] += 1
@@ -337,8 +336,9 @@ def _scores_table(rows: list[tuple[int, int, str, int, bool]], judgements: pd.Da
 
 def _check_scale(scores: pd.DataFrame, protocol: str, board: str) -> None:
     """A score off its protocol's scale must not enter a mean."""
-    if protocol in SCALES:
-        low, high = SCALES[protocol]
+    scale = rules_of(protocol).scale
+    if scale is not None:
+        low, high = scale
         off = scores[(scores["score"] < low) | (scores["score"] > high)]
         if len(off):
             row = off.iloc[0]

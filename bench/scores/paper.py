@@ -1,5 +1,7 @@
 """The paper's scoring, kept exactly: see "The numbers" in the design notes and the methods page.
 
+What differs from protocol to protocol is in :mod:`bench.scores.rules`.
+
 From turns to a board, each step one function: :func:`judge_scores` (mean over turns, then over criteria),
 :func:`conversation_scores` (plain average across judges), :func:`player_scores` (mean over conversations,
 length normalisation, intervals), :func:`ranked`.
@@ -15,13 +17,14 @@ import pandas as pd
 
 from bench.scores.bootstrap import NOISE_DECIMALS, Array, mean_half_widths
 from bench.scores.frame import SCENE, Frames
+from bench.scores.rules import PAPER_GAP, rules_of
 from bench.scores.weights import Weights
 
 LENGTH_STRENGTH = 0.07
 """The most that long answers can cost, as a share of the score."""
 
-RANK_GAP_HUNDREDTHS = 6
-"""A group of players that share a rank ends where a printed score lies further below the group's leader."""
+V1_REACH = 3.0
+"""In version 1, how many median lengths beyond the median it takes for tanh(1) of the largest penalty."""
 
 DIGITS = 6
 """Decimals that are published; ranks and printed hundredths are made from the published number."""
@@ -110,33 +113,102 @@ def length_factors(conversations: pd.DataFrame, players: Sequence[str]) -> pd.Se
     return pd.Series(factors, index=pd.Index(players, name="player"), dtype="float64")
 
 
+def length_terms(frames: Frames, means: pd.Series) -> pd.DataFrame:
+    """What the protocol's length rule makes of the scores ``means`` of a board's players (index: player):
+    each times ``factor``, plus ``shift``.
+
+    With ``l`` a player's mean answer length and ``L`` the median of the scored players':
+    ``paper_v2``: factor clamp(1 + 0.07 (L / l - 1), 0.93, 1).
+    ``paper_v1``: shift (largest - smallest score) * min(0, tanh((L - l) / (3 L))), from its public code.
+    ``none``: the score as it is.
+    """
+    rule = rules_of(frames.protocol).length
+    players = [str(player) for player in means.index]
+    terms = pd.DataFrame({"factor": 1.0, "shift": 0.0}, index=pd.Index(players, name="player"))
+    if rule == "paper_v2":
+        terms["factor"] = length_factors(frames.conversations, sorted(players)).reindex(players)
+    elif rule == "paper_v1" and players:
+        lengths = {str(p): int(n) for p, n in answer_lengths(frames.conversations).items()}
+        median = median_length([lengths[name] for name in players if name in lengths]) or 0.0
+        span = float(means.max() - means.min())
+        terms["shift"] = [span * v1_penalty(lengths.get(name, 0), median) for name in players]
+    return terms
+
+
+def v1_penalty(length: float, median: float) -> float:
+    """Version 1's penalty for long answers, as a share (0 to -1) of the range of the board's scores."""
+    return min(0.0, math.tanh((median - length) / (V1_REACH * median))) if median > 0 else 0.0
+
+
+def length_normalised(frames: Frames, means: pd.Series) -> pd.Series:
+    """The scores ``means`` of players (index) under the protocol's length rule."""
+    terms = length_terms(frames, means)
+    made: pd.Series = means * terms["factor"].to_numpy() + terms["shift"].to_numpy()
+    return made
+
+
+def turn_weights(frames: Frames, conversations: pd.Index) -> Array | None:
+    """How much each of ``conversations`` (by player, character, situation) weighs in its player's mean: its
+    answers where the protocol pools turns, else None, for all alike."""
+    if not rules_of(frames.protocol).pools_turns:
+        return None
+    table = frames.conversations
+    turns = dict(
+        zip(table[SCENE].astype(str).itertuples(index=False, name=None), table["turns"], strict=True)
+    )
+    return np.asarray([turns[tuple(map(str, key))] for key in conversations], dtype=np.float64)
+
+
+def player_means(frames: Frames, scenes: pd.Series) -> pd.Series:
+    """Each player's mean of ``scenes``, a series by (player, character, situation)."""
+    weights = turn_weights(frames, scenes.index)
+    if weights is None:
+        return scenes.groupby(level="player", observed=True).mean()
+    players = scenes.index.get_level_values("player")
+    sums = (scenes * weights).groupby(players, observed=True).sum()
+    return sums / pd.Series(weights, index=scenes.index).groupby(players, observed=True).sum()
+
+
 def player_scores(
     conversations: pd.DataFrame,
     factors: Mapping[str, float],
     *,
     resamples: int,
     key: Sequence[str | int],
+    weights: Array | None = None,
 ) -> pd.DataFrame:
     """Per scored player (index) and column of ``conversations``: mean and half-width of its interval.
 
     They are in columns ``<column>`` and ``<column>_ci``; finals are there also times the player's length
     factor, with ``norm:`` in place of ``final:``. ``conversations_scored`` says how many there are.
-    Half-widths are missing where a player has only one scored conversation.
+    Half-widths are missing where a player has only one scored conversation. ``weights``: of the rows, where
+    not all weigh alike (see :func:`turn_weights`).
     """
     rows: dict[str, dict[str, float]] = {}
     columns = list(conversations.columns)
-    for player, group in conversations.groupby(level="player", observed=True):
+    weighed = conversations.assign(**{_WEIGHT: 1.0 if weights is None else weights})
+    for player, group in weighed.groupby(level="player", observed=True):
         name = str(player)
-        values = group.sort_index().to_numpy(dtype=np.float64)
-        widths = mean_half_widths(values, resamples, [*key, name])
-        rows[name] = _player_row(columns, values, widths, factors[name])
+        table = group.sort_index()
+        values = table[columns].to_numpy(dtype=np.float64)
+        own = None if weights is None else table[_WEIGHT].to_numpy(dtype=np.float64)
+        widths = mean_half_widths(values, resamples, [*key, name], own)
+        rows[name] = _player_row(columns, values, widths, factors[name], own)
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("player")
 
 
-def _player_row(columns: list[str], values: Array, widths: Array | None, factor: float) -> dict[str, float]:
+_WEIGHT = "weight:"
+
+
+def _player_row(
+    columns: list[str], values: Array, widths: Array | None, factor: float, weights: Array | None
+) -> dict[str, float]:
     row: dict[str, float] = {"conversations_scored": len(values)}
     for at, column in enumerate(columns):
-        mean = math.fsum(values[:, at]) / len(values)
+        if weights is None:
+            mean = math.fsum(values[:, at]) / len(values)
+        else:
+            mean = math.fsum(values[:, at] * weights) / math.fsum(weights)
         width = math.nan if widths is None else float(widths[at])
         row |= {column: mean, f"{column}_ci": width}
         if column.startswith("final:"):
@@ -156,16 +228,16 @@ def hundredths(score: float) -> int:
     return int(f"{score:.2f}".replace(".", ""))
 
 
-def ranks(printed: Sequence[int]) -> list[int]:
+def ranks(printed: Sequence[int], gap: float = PAPER_GAP) -> list[int]:
     """Ranks of scores in hundredths, sorted from high to low.
 
     A group shares the place of its leader; the next group begins with the first score that lies more than
-    0.06 below that leader. Groups of 2 and 3 thus have ranks 1 and 3.
+    ``gap`` hundredths below that leader. Groups of 2 and 3 thus have ranks 1 and 3.
     """
     given: list[int] = []
     leader = None
     for place, score in enumerate(printed, start=1):
-        if leader is None or leader - score > RANK_GAP_HUNDREDTHS:
+        if leader is None or leader - score > gap:
             leader = score
             given.append(place)
         else:
@@ -173,8 +245,9 @@ def ranks(printed: Sequence[int]) -> list[int]:
     return given
 
 
-def ranked(scores: pd.DataFrame) -> pd.DataFrame:
+def ranked(scores: pd.DataFrame, gap: float = PAPER_GAP) -> pd.DataFrame:
     """Rows sorted from best to worst with a ``rank`` column; those without a score follow, unranked.
+    ``gap``: see :func:`ranks`.
 
     Takes a frame indexed by player with ``length_norm_score`` and ``score``, both as published. Equal
     length-normalised scores are ordered by score, then by player id, and always share a rank.
@@ -184,7 +257,7 @@ def ranked(scores: pd.DataFrame) -> pd.DataFrame:
         ["length_norm_score", "score", "_player"], ascending=[False, False, True], na_position="last"
     ).drop(columns="_player")
     scored = [hundredths(score) for score in table["length_norm_score"].dropna()]
-    places: list[int | None] = [*ranks(scored)]
+    places: list[int | None] = [*ranks(scored, gap)]
     places += [None] * (len(table) - len(scored))
     return table.assign(rank=pd.array(places, dtype="Int64"))
 

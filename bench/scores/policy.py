@@ -13,11 +13,13 @@ import numpy as np
 import pandas as pd
 
 from bench.errors import UserError
+from bench.protocols import PROTOCOLS
 from bench.scores import paper
-from bench.scores.frame import SCALES, SCENE, Frames
+from bench.scores.frame import SCENE, Frames
+from bench.scores.rules import rules_of
 from bench.scores.weights import Weights
 
-OWN_FAILURES = frozenset({"empty", "length", "content_filter", "refused"})
+OWN_FAILURES = frozenset({"empty", "length", "content_filter", "refused", "bad_audio"})
 """How a player's call can end by the model's own doing; transport and rate limits are not."""
 
 
@@ -49,12 +51,13 @@ POLICIES: dict[str, Policy] = {
 
 def scale_of(frames: Frames) -> tuple[float, float]:
     """The lowest and highest score of the board's protocol. Raises UserError for an unknown protocol."""
-    if frames.protocol not in SCALES:
+    scale = rules_of(frames.protocol).scale
+    if scale is None:
         raise UserError(
             f"the scale of protocol {frames.protocol!r} is not known",
-            mend="Enter it in SCALES of bench/scores/frame.py.",
+            mend=f"Its records need a protocol that is here: {', '.join(PROTOCOLS)}.",
         )
-    return SCALES[frames.protocol]
+    return scale
 
 
 def scene_scores(frames: Frames, weights: Weights, policy: Policy) -> pd.DataFrame:

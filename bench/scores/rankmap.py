@@ -6,7 +6,8 @@ the best, equal scores sharing their average rank.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -24,6 +25,10 @@ SPAN = 0.5
 """Shared models that span less than this share of a list's scores are warned about."""
 MOVERS = 3
 """So many of the largest movers are named."""
+
+
+Sure = Collection[tuple[str, str]]
+"""Pairs (better, worse) of players."""
 
 
 @dataclass(frozen=True)
@@ -53,8 +58,7 @@ class Matched(Record):
     our_rank: float
     our_rank_low: int | None
     our_rank_high: int | None
-    """The ranks among the shared models that the intervals leave open: better are only those whose whole
-    interval lies above."""
+    """The ranks among the shared models that the data leave open; see :attr:`RankMap.left_open_by`."""
     their_name: str
     their_score: float
     their_rank: float
@@ -81,6 +85,9 @@ class RankMap(Record):
     source: str
     date: str
     n: int
+    left_open_by: Literal["pairs", "intervals"]
+    """What the open ranks rest on: the robust scoring's comparison of every pair of the board on the scenes
+    that both have; or, where that is not known, intervals, of which one lies wholly above the other."""
     spearman: Correlation
     kendall: Correlation
     our_span: float | None
@@ -108,20 +115,50 @@ def ours_of(board: Board) -> list[Ours]:
     ]
 
 
-def board_rank_map(board: Board, published_list: Published, aliases: Sequence[Alias]) -> RankMap:
-    """The rank map of a board against a published list."""
-    return rank_map(ours_of(board), published_list, aliases, f"{board.suite} {board.language}")
+def board_rank_map(
+    board: Board, published_list: Published, aliases: Sequence[Alias], sure: Sure | None = None
+) -> RankMap:
+    """The rank map of a board against a published list; ``sure`` as in :func:`rank_map`."""
+    return rank_map(ours_of(board), published_list, aliases, f"{board.suite} {board.language}", sure)
 
 
-def rank_map(ours: Sequence[Ours], theirs: Published, aliases: Sequence[Alias], title: str) -> RankMap:
+def board_list(board: Board, other: Board, title: str) -> tuple[Published, tuple[Alias, ...]]:
+    """The board ``other`` as a list called ``title``, with an alias for each player that both boards score:
+    the same player, by its id."""
+    scored = {row.player: row for row in other.rows if row.length_norm_score is not None}
+    names = Counter(row.name for row in scored.values())
+    called = {player: row.name if names[row.name] == 1 else player for player, row in scored.items()}
+    name = f"board-{other.suite}"
+    made = Published(
+        name=name,
+        benchmark=title,
+        version="",
+        source=f"suite {other.suite}, {other.language}",
+        date=f"version {other.version}",
+        scores={called[player]: row.length_norm_score or 0.0 for player, row in scored.items()},
+    )
+    both = [row.player for row in board.rows if row.length_norm_score is not None and row.player in scored]
+    return made, tuple(Alias(model=player, ids=(player,), names={name: called[player]}) for player in both)
+
+
+def rank_map(
+    ours: Sequence[Ours],
+    theirs: Published,
+    aliases: Sequence[Alias],
+    title: str,
+    sure: Sure | None = None,
+) -> RankMap:
     """The rank map of scores of ours, called ``title``, against a published list.
 
+    ``sure``: (better, worse) of the pairs of our players that the data tell apart, from
+    :func:`bench.scores.robust.told_apart`; without it the intervals decide.
     With fewer than three shared models its correlations are null and say so.
     Raises UserError where an alias names a model that the list does not hold.
     """
     pairs, unmatched = matched(ours, theirs, aliases)
     x, y = [one.score for _, one in pairs], [theirs.scores[alias.names[theirs.name]] for alias, _ in pairs]
-    models = _models(pairs, theirs)
+    beaten = _cleared([one for _, one in pairs]) if sure is None else sure
+    models = _models(pairs, theirs, beaten)
     key: list[str | int] = ["rank-map", title, theirs.name]
     spearman = correlation("spearman", x, y, [*key, "spearman"])
     spans = _span(x, [one.score for one in ours]), _span(y, list(theirs.scores.values()))
@@ -133,11 +170,12 @@ def rank_map(ours: Sequence[Ours], theirs: Published, aliases: Sequence[Alias], 
         source=theirs.source,
         date=theirs.date,
         n=len(pairs),
+        left_open_by="intervals" if sure is None else "pairs",
         spearman=spearman,
         kendall=correlation("kendall", x, y, [*key, "kendall"]),
         our_span=spans[0],
         their_span=spans[1],
-        warnings=tuple(_warnings(models, spearman, spans, (title, theirs.title))),
+        warnings=tuple(_warnings(models, beaten, spearman, spans, (title, theirs.title))),
         models=models,
         movers=_movers(models),
         unmatched=tuple(unmatched),
@@ -203,11 +241,11 @@ def _unmatched(
     return left
 
 
-def _models(pairs: list[tuple[Alias, Ours]], theirs: Published) -> tuple[Matched, ...]:
+def _models(pairs: list[tuple[Alias, Ours]], theirs: Published, beaten: Sure) -> tuple[Matched, ...]:
     our_ranks = stats.rankdata([-one.score for _, one in pairs])
     their_scores = [theirs.scores[alias.names[theirs.name]] for alias, _ in pairs]
     their_ranks = stats.rankdata([-score for score in their_scores])
-    spans = _rank_spans([one for _, one in pairs])
+    spans = _rank_spans([one for _, one in pairs], beaten)
     return tuple(
         Matched(
             model=alias.model,
@@ -229,16 +267,23 @@ def _models(pairs: list[tuple[Alias, Ours]], theirs: Published) -> tuple[Matched
     )
 
 
-def _rank_spans(ours: list[Ours]) -> list[tuple[int, int] | tuple[None, None]]:
-    """Ranks that the intervals leave open; unknown for one without an interval."""
-    ends = [(one.score - (one.half or 0.0), one.score + (one.half or 0.0)) for one in ours]
+def _cleared(ours: list[Ours]) -> Sure:
+    """(better, worse) of those whose intervals lie wholly above and below each other."""
+    ends = {one.player: (one.score - (one.half or 0.0), one.score + (one.half or 0.0)) for one in ours}
+    return {(a, b) for a, (low, _) in ends.items() for b, (_, high) in ends.items() if low > high}
+
+
+def _rank_spans(ours: list[Ours], beaten: Sure) -> list[tuple[int, int] | tuple[None, None]]:
+    """Ranks among ``ours`` that are left open; unknown for one without an interval."""
+    names = [one.player for one in ours]
     return [
         (
-            (1 + sum(low > mine[1] for low, _ in ends), len(ends) - sum(high < mine[0] for _, high in ends))
-            if one.half is not None
-            else (None, None)
+            1 + sum((name, one.player) in beaten for name in names),
+            len(names) - sum((one.player, name) in beaten for name in names),
         )
-        for one, mine in zip(ours, ends, strict=True)
+        if one.half is not None
+        else (None, None)
+        for one in ours
     ]
 
 
@@ -257,6 +302,7 @@ def _movers(models: tuple[Matched, ...]) -> tuple[str, ...]:
 
 def _warnings(
     models: tuple[Matched, ...],
+    beaten: Sure,
     spearman: Correlation,
     spans: tuple[float | None, float | None],
     titles: tuple[str, str],
@@ -279,17 +325,12 @@ def _warnings(
             f"With {spearman.n} shared models only a Spearman correlation of {spearman.critical:.2f} or more "
             "has a p of 0.05 or less."
         )
-    open_pairs, pairs = _overlaps(models)
+    names = [model.player for model in models if model.our_rank_low is not None]
+    pairs = len(names) * (len(names) - 1) // 2
+    open_pairs = pairs - sum(a in names and b in names for a, b in beaten)
     if pairs and open_pairs > pairs / 2:
         found.append(
-            f"In {open_pairs} of {pairs} pairs of shared models our intervals overlap: much of our own order "
-            "of them may be chance."
+            f"Our data do not tell {open_pairs} of {pairs} pairs of shared models apart: much of our own "
+            "order of them may be chance."
         )
     return found
-
-
-def _overlaps(models: tuple[Matched, ...]) -> tuple[int, int]:
-    """Pairs of models whose intervals overlap, and pairs that have intervals."""
-    ends = [(m.our_low, m.our_high) for m in models if m.our_low is not None and m.our_high is not None]
-    pairs = [(a, b) for n, a in enumerate(ends) for b in ends[n + 1 :]]
-    return sum(a[0] <= b[1] and b[0] <= a[1] for a, b in pairs), len(pairs)

@@ -8,14 +8,16 @@ differences on the same scenes.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from scipy import optimize, stats
+from scipy import optimize, special, stats
 
 from bench.scores import paper
 from bench.scores.bootstrap import (
@@ -28,6 +30,7 @@ from bench.scores.bootstrap import (
 )
 from bench.scores.frame import Frames
 from bench.scores.policy import ROBUST, Policy, scene_scores
+from bench.scores.rules import rules_of
 from bench.scores.weights import Weights
 
 Correction = Literal["holm", "bh", "none"]
@@ -52,8 +55,9 @@ def robust_grid(frames: Frames, weights: Weights, policy: Policy = ROBUST) -> Gr
     """Length-normalised finals of all players and scenes under ``policy``."""
     scenes = scene_scores(frames, weights, policy)
     players = scenes.index.get_level_values("player").astype(str)
-    factors = paper.length_factors(frames.conversations, sorted(set(players)))
-    return grid(scenes["final"] * factors.reindex(players).to_numpy())
+    means = scenes["final"].groupby(players.to_numpy()).mean()
+    terms = paper.length_terms(frames, means).reindex(players)
+    return grid(scenes["final"] * terms["factor"].to_numpy() + terms["shift"].to_numpy())
 
 
 def robust_numbers(
@@ -133,10 +137,13 @@ def standard_error(differences: Array) -> tuple[float, float]:
     rest = np.where(have, differences - differences[have].mean(), 0.0)
     parts = [_cluster_variance(rest.sum(axis=axis), int(have.any(axis=axis).sum()), n) for axis in (1, 0)]
     scene = (float((rest**2).sum()) * n / (n - 1) / n**2, n - 1)
-    variance = parts[0][0] + parts[1][0] - scene[0]
+    if (have.sum(axis=0) <= 1).all():  # nobody shares a situation, so that the other two terms cancel
+        variance, pieces = parts[0][0], parts[0][0] ** 2 / max(parts[0][1], 1)
+    else:
+        variance = parts[0][0] + parts[1][0] - scene[0]
+        pieces = sum(v**2 / df for v, df in (*parts, scene) if df > 0)
     if variance <= scene[0]:
         return math.sqrt(scene[0]), float(scene[1])
-    pieces = sum(v**2 / df for v, df in (*parts, scene) if df > 0)
     return math.sqrt(variance), variance**2 / pieces
 
 
@@ -158,22 +165,28 @@ def paired_differences(scores: Grid, correction: Correction = CORRECTION) -> pd.
     for a, player in enumerate(scores.players):
         for b in range(a + 1, len(scores.players)):
             rows.append((player, scores.players[b], *_compared(scores.values[a] - scores.values[b])))
-    columns = ["player", "other", "scenes", "difference", "standard_error", "df", "p"]
-    table = pd.DataFrame(rows, columns=columns)
+    table = pd.DataFrame(rows, columns=["player", "other", "scenes", "difference", "standard_error", "df"])
+    difference, error, df = (
+        table[name].to_numpy(dtype=np.float64) for name in ("difference", "standard_error", "df")
+    )
+    table["p"] = _chance(difference, error, df)
     table["p_adjusted"] = adjusted(table["p"].to_numpy(dtype=np.float64), correction)
     table["separated"] = table["p_adjusted"] < ALPHA
     return table
 
 
-def _compared(differences: Array) -> tuple[int, float, float, float, float]:
+def _compared(differences: Array) -> tuple[int, float, float, float]:
     known = differences[~np.isnan(differences)]
     if len(known) < 2:
-        return len(known), math.nan, math.nan, math.nan, math.nan
-    mean = math.fsum(known) / len(known)
-    error, df = standard_error(differences)
-    if error <= 1e-12:
-        return len(known), mean, error, df, 1.0 if abs(mean) <= 1e-12 else 0.0
-    return len(known), mean, error, df, float(2 * stats.t.sf(abs(mean) / error, df))
+        return len(known), math.nan, math.nan, math.nan
+    return len(known), math.fsum(known) / len(known), *standard_error(differences)
+
+
+def _chance(differences: Array, errors: Array, df: Array) -> Array:
+    """The p values of all pairs at once; where there is no error, a difference is sure or there is none."""
+    exact = errors <= 1e-12
+    tested = 2 * np.asarray(stats.t.sf(np.abs(differences) / np.where(exact, 1.0, errors), df))
+    return np.where(exact, np.abs(differences) <= 1e-12, tested)
 
 
 def adjusted(p: Array, correction: Correction) -> Array:
@@ -192,6 +205,25 @@ def adjusted(p: Array, correction: Correction) -> Array:
     return result
 
 
+def surely_better(pairs: pd.DataFrame) -> set[tuple[str, str]]:
+    """(better, worse) of every separated pair of :func:`paired_differences`."""
+    sure = pairs[pairs["separated"]]
+    return {
+        (str(player), str(other)) if difference > 0 else (str(other), str(player))
+        for player, other, difference in zip(sure["player"], sure["other"], sure["difference"], strict=True)
+    }
+
+
+def told_apart(frames: Frames, weights: Weights) -> set[tuple[str, str]] | None:
+    """(better, worse) of the pairs of players that the data tell apart, by the robust scoring of a board.
+
+    None where that cannot be asked: nothing is scored, or the protocol's scale is not known.
+    """
+    if rules_of(frames.protocol).scale is None or frames.scores.empty:
+        return None
+    return surely_better(paired_differences(robust_grid(frames, weights)))
+
+
 def rank_intervals(scores: pd.Series, pairs: pd.DataFrame) -> pd.DataFrame:
     """Per player: the ranks that the data leave open, and its tie group.
 
@@ -200,16 +232,12 @@ def rank_intervals(scores: pd.Series, pairs: pd.DataFrame) -> pd.DataFrame:
     the rank of its leader) ends with the first player that is surely worse than the group's leader.
     Sorted from best to worst.
     """
-    sure = pairs[pairs["separated"]]
-    first = sure["difference"] > 0
-    better = pd.concat([sure.loc[first, "player"], sure.loc[~first, "other"]])
-    worse = pd.concat([sure.loc[first, "other"], sure.loc[~first, "player"]])
-    above, below = worse.value_counts(), better.value_counts()
-    beaten = set(zip(better, worse, strict=True))
+    beaten = surely_better(pairs)
+    above, below = Counter(worse for _, worse in beaten), Counter(better for better, _ in beaten)
     names = sorted(scores.index, key=lambda name: (-scores[name], name))
     table = pd.DataFrame({"score": [scores[name] for name in names]}, index=pd.Index(names, name="player"))
-    table["rank_low"] = [1 + int(above.get(name, 0)) for name in names]
-    table["rank_high"] = [len(names) - int(below.get(name, 0)) for name in names]
+    table["rank_low"] = [1 + above[name] for name in names]
+    table["rank_high"] = [len(names) - below[name] for name in names]
     table["group"] = _groups(names, beaten)
     return table
 
@@ -234,14 +262,22 @@ def separability(pairs: pd.DataFrame) -> float | None:
 def power_of(difference: float, error: float, df: float, alpha: float = ALPHA) -> float:
     """How often a two-sided t test finds a true ``difference`` that is estimated with ``error``."""
     shift = abs(difference) / error
-    critical = float(stats.t.ppf(1 - alpha / 2, df))
-    # averaged over the error's own distribution; scipy's noncentral t fails for some of these arguments
-    errors = np.sqrt(stats.chi2.ppf((_NODES + 1) / 2, df) / df)
-    found = stats.norm.sf(critical * errors - shift) + stats.norm.cdf(-critical * errors - shift)
+    thresholds = _thresholds(df, alpha)
+    found = special.ndtr(shift - thresholds) + special.ndtr(-thresholds - shift)
     return float(found @ _NODE_WEIGHTS) / 2
 
 
 _NODES, _NODE_WEIGHTS = np.polynomial.legendre.leggauss(200)
+
+
+@lru_cache(maxsize=8192)
+def _thresholds(df: float, alpha: float) -> Array:
+    """What a difference must exceed, in true standard errors, over the distribution of the estimated error.
+
+    Averaging over that distribution stands for the noncentral t, which scipy gets wrong for some arguments.
+    """
+    errors: Array = np.sqrt(stats.chi2.ppf((_NODES + 1) / 2, df) / df)
+    return float(stats.t.ppf(1 - alpha / 2, df)) * errors
 
 
 def detectable_difference(error: float, df: float, power: float = POWER, alpha: float = ALPHA) -> float:
@@ -252,22 +288,42 @@ def detectable_difference(error: float, df: float, power: float = POWER, alpha: 
     return float(optimize.brentq(lambda d: power_of(d, error, df, alpha) - power, 0.0, upper))
 
 
-def scenes_needed(
-    difference: float, error: float, scenes: int, power: float = POWER, limit: int = 1_000_000
-) -> int | None:
-    """How many scenes would find ``difference`` with ``power``, if ``scenes`` of them leave ``error``.
+@lru_cache
+def _reach(power: float) -> float:
+    """A difference that is found with ``power``, in standard errors, if the error were known."""
+    return float(stats.norm.ppf(1 - ALPHA / 2) + stats.norm.ppf(power))
 
-    Taken that the error falls with the square root of the number of scenes, characters and situations
-    growing alike. None where more than ``limit`` would be needed.
+
+MOST_SCENES = 1_000_000
+"""Where more scenes would be needed, no number of them is named."""
+
+
+def scenes_needed(
+    difference: float, error: float, scenes: int, df: float | None = None, power: float = POWER
+) -> int | None:
+    """How many scenes would find a true ``difference`` with ``power``, if ``scenes`` of them leave ``error``
+    with ``df`` degrees of freedom (without it: as many as independent scenes do).
+
+    Taken that characters and situations grow alike: the error falls, and the degrees of freedom of clusters
+    grow, with the square root of the number of scenes. Degrees of freedom are cut to whole numbers. None
+    where more than MOST_SCENES would be needed.
     """
     spread = error * math.sqrt(scenes)
 
     def enough(n: int) -> bool:
-        return power_of(difference, spread / math.sqrt(n), n - 1) >= power
+        freedom = n - 1 if df is None else max(1, math.floor(df * math.sqrt(n / scenes)))
+        return power_of(difference, spread / math.sqrt(n), freedom) >= power
 
-    if difference == 0 or not enough(limit):
+    if difference == 0 or not enough(MOST_SCENES):
         return None
-    low, high = 1, limit
+    reach = _reach(power)
+    # The normal distribution asks for fewer than Student's t, so the answer lies above; it is near.
+    low = max(1, min(math.ceil((reach * spread / difference) ** 2) - 1, MOST_SCENES - 1))
+    step = max(1, low // 8)
+    high = min(low + step, MOST_SCENES)
+    while not enough(high):
+        low, step = high, 2 * step
+        high = min(low + step, MOST_SCENES)
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if enough(middle) else (middle, high)

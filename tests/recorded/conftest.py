@@ -83,7 +83,9 @@ def _name(record: Conversation | Judgement) -> str:
 
 
 def _asked(call: Call) -> dict[str, Any]:
-    return call.model_dump(mode="json", include={"role", "turn", "outcome", "finish_reason", "usage", "seed"})
+    kept = {"role", "turn", "outcome", "finish_reason", "usage", "seed"}
+    sound = {"audio_prompt_tokens", "audio_completion_tokens"}  # nothing here is spoken
+    return call.model_dump(mode="json", include=kept, exclude={"usage": sound})
 
 
 @dataclass(frozen=True)
@@ -103,21 +105,21 @@ class Play:
             dotenv=self.folder / ".env",
         )
 
-    def suite(self, language: str, *players: str) -> Played:
-        """A whole run: every scene of ``language`` with ``players``, judged."""
+    def suite(self, language: str, *players: str, name: str = SUITE) -> Played:
+        """A whole run of the suite ``name``: every scene of ``language`` with ``players``, judged."""
         tree = ResultsTree(self.folder / "results")
 
         async def play() -> Stats:
             async with self.chat() as chat:
-                suite = load_suite(HERE / "prompts", SUITE)
+                suite = load_suite(HERE / "prompts", name)
                 protocol = protocol_for(suite, language, chat.catalog)
                 plan = make_plan(protocol, tree, players, suite.judges)
                 await Runner(protocol, tree, chat, chat.catalog).run(plan)
                 return chat.stats
 
         stats = asyncio.run(play())
-        conversations = [c for player in players for c in tree.conversations(SUITE, language, player)]
-        judgements = [j for player in players for j in tree.judgements(SUITE, language, player)]
+        conversations = [c for player in players for c in tree.conversations(name, language, player)]
+        judgements = [j for player in players for j in tree.judgements(name, language, player)]
         return Played(conversations, judgements, stats)
 
 

@@ -37,3 +37,29 @@ def test_recorded_run_of_a_player_without_system_role(play: Play, expected: Expe
     assert not any('"role":"system"' in body for body in bodies)
     assert sum(f"{card}\\n\\n" in body for body in bodies) == 3  # the player's turns
     expected.check(played)
+
+
+def test_recorded_run_of_version_1(play: Play, expected: Expected, vcr: Any) -> None:
+    played = play.suite("en", "small", name="recorded-v1")
+    (talk,), (verdict,) = played.conversations, played.judgements
+    assert (talk.status, verdict.status, verdict.calls) == ("complete", "ok", ())
+    assert len(verdict.turns) == len(talk.messages) // 2
+    assert played.stats.sent == len(talk.calls) == len(vcr.requests)
+    assert vcr.all_played or expected.recording
+    expected.check(played)
+
+
+def test_recorded_run_of_version_1_in_russian(play: Play, expected: Expected) -> None:
+    played = play.suite("ru", "small", name="recorded-v1")
+    (verdict,) = played.judgements
+    assert set(verdict.turns[0].scores) == {"in_character", "entertaining", "fluency"}
+    expected.check(played)
+
+
+def test_recorded_run_of_human_likeness(play: Play, expected: Expected, vcr: Any) -> None:
+    played = play.suite("en", "small", name="recorded-likeness")
+    assert [len(c.messages) for c in played.conversations] == [2, 2]
+    assert [len(j.turns) for j in played.judgements] == [2, 2]
+    assert played.stats.sent == len(vcr.requests)
+    assert vcr.all_played or expected.recording
+    expected.check(played)

@@ -199,12 +199,18 @@ TRAPS: dict[str, Callable[[int], str]] = {
 
 
 def seconds(text: str) -> float:
-    start = time.perf_counter()
-    with contextlib.suppress(ReplyFault):
-        verdict(text, turns=1, criteria=CRITERIA)
-    with contextlib.suppress(ReplyFault):
-        utterance(text)
-    return time.perf_counter() - start
+    """CPU of this thread, the least of up to three readings: other processes and collections come and go."""
+    least = float("inf")
+    for _ in range(3):
+        start = time.thread_time()
+        with contextlib.suppress(ReplyFault):
+            verdict(text, turns=1, criteria=CRITERIA)
+        with contextlib.suppress(ReplyFault):
+            utterance(text)
+        least = min(least, time.thread_time() - start)
+        if least < 0.02:
+            break
+    return least
 
 
 @pytest.mark.parametrize("trap", TRAPS)

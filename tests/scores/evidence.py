@@ -34,7 +34,14 @@ def refused(*scores: int) -> Turn:
 class Evidence:
     """Writes a tree cell by cell."""
 
-    def __init__(self, root: Path, criteria: Sequence[str] = CRITERIA, protocol: str = "pingpong_v2") -> None:
+    def __init__(
+        self,
+        root: Path,
+        criteria: Sequence[str] = CRITERIA,
+        protocol: str = "pingpong_v2",
+        suite: str = SUITE,
+    ) -> None:
+        self.suite = suite
         self.tree = ResultsTree(root)
         self.criteria = tuple(criteria)
         self.protocol = protocol
@@ -50,7 +57,7 @@ class Evidence:
             licence="MIT",
             sampling={},
         )
-        self.tree.write_player(SUITE, LANGUAGE, info.model_copy(update=changes))
+        self.tree.write_player(self.suite, LANGUAGE, info.model_copy(update=changes))
 
     def conversation(
         self,
@@ -68,7 +75,7 @@ class Evidence:
             messages += [Message(role="user", content="?"), Message(role="assistant", content=answer)]
         record = sealed(
             Conversation(
-                suite=SUITE,
+                suite=self.suite,
                 version=version,
                 protocol=self.protocol,
                 language=LANGUAGE,

@@ -432,3 +432,25 @@ def test_ledger_of_the_report_adds_up(synthetic: Frames) -> None:
     for cells in made.analyses[0].rows:
         counts = [cells[name] for name in ("ok", "repaired", "refused", "failed", "stale", "missing")]
         assert cells["expected"] == 16 * 2 == sum(int(str(n)) for n in counts)
+
+
+# Nothing that counts
+
+
+@pytest.mark.parametrize("case", ["refused by all", "failed", "no judgement", "no conversation", "no player"])
+def test_every_analysis_of_a_board_on_which_nothing_counts_says_why(tmp_path: Path, case: str) -> None:
+    evidence = Evidence(tmp_path)
+    verdict: dict[str, list[Turn] | None] = {"refused by all": [refused(1, 1, 1)], "failed": None}
+    for name in () if case == "no player" else ("ann", "ben"):
+        if case == "no conversation":
+            evidence.player(name)
+        else:
+            judges = dict.fromkeys(("a", "b"), verdict[case]) if case in verdict else {}
+            evidence.played(name, {"c/s": judges, "d/t": judges})
+    frames = frames_of(evidence)
+    made = report(Material(frames, turns(evidence)))
+    for analysis in made.analyses:
+        assert analysis.rows or analysis.reason, analysis.name
+        for found in analysis.rows:
+            known = [v for name, v in found.items() if isinstance(v, float)]
+            assert known == [] or analysis.name in ("repetition", "questions"), (analysis.name, found)

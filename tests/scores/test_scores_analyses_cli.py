@@ -15,7 +15,8 @@ from tests.synthetic import make_tree
 
 
 @pytest.fixture
-def results(tmp_path: Path) -> Path:
+def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)  # where there are neither prompts nor models.toml
     evidence = Evidence(tmp_path / "results")
     cells = {"a": [(5, 1, 3)], "b": [(4, 4, 4)]}
     evidence.played("ann", {"c/s": cells, "d/t": cells})
@@ -24,8 +25,7 @@ def results(tmp_path: Path) -> Path:
 
 
 def bench(results: Path, *words: str) -> Result:
-    options = ["--results", str(results), "--prompts", "nowhere", "--models", "nowhere.toml"]
-    return CliRunner().invoke(cli, [*words, *options])
+    return CliRunner().invoke(cli, [*words, "--results", str(results)])
 
 
 def test_analyses_as_text_name_every_table_and_explain_gaps(results: Path) -> None:

@@ -10,7 +10,7 @@ from bench.errors import UserError
 from bench.records import Failure
 from bench.scores.board import board, board_of
 from bench.scores.compare import compare_methods, rank_moves
-from bench.scores.frame import SCALES, Frames, load
+from bench.scores.frame import Frames, load
 from bench.scores.paper import judge_scores
 from bench.scores.policy import PAPER, POLICIES, ROBUST, Policy, leniency, scale_of, scene_scores
 from tests.scores.evidence import CRITERIA, LANGUAGE, SUITE, Evidence, refused
@@ -34,11 +34,6 @@ def finals(evidence: Evidence, policy: Policy) -> dict[str, float]:
     flat = table.reset_index()
     names = flat["player"] + " " + flat["character"] + "/" + flat["situation"]
     return dict(zip(names, flat["final"].round(12), strict=True))
-
-
-def test_scales_are_those_of_the_protocols() -> None:
-    protocol = pytest.importorskip("bench.protocols.pingpong_v2")
-    assert {(c.low, c.high) for c in protocol.CRITERIA} == {SCALES["pingpong_v2"]}
 
 
 def test_refusal_is_left_out_or_the_lowest_score(evidence: Evidence) -> None:

@@ -8,7 +8,7 @@ import krippendorff
 import numpy as np
 import pandas as pd
 
-from bench.scores.analyses.scenes import judge_finals, turn_scores
+from bench.scores.analyses.scenes import judge_table, turn_scores
 from bench.scores.analyses.sure import mean_estimate, over_players
 from bench.scores.correlation import rho, tau
 from bench.scores.frame import SCENE, Frames
@@ -19,9 +19,7 @@ ONE_JUDGE = "one judge: there is nobody to compare it with"
 
 def by_judge(frames: Frames) -> pd.DataFrame:
     """Finals with one column per judge, one row per conversation that all of them judged."""
-    finals = judge_finals(frames)
-    table = finals.unstack("judge") if len(finals) else pd.DataFrame()
-    return table.reindex(columns=list(frames.judges)).dropna()
+    return judge_table(frames).dropna()
 
 
 def leniency(frames: Frames) -> pd.DataFrame:
@@ -92,10 +90,10 @@ def pairwise(frames: Frames) -> pd.DataFrame:
 
     Over the conversations that both judged. No p: conversations of one scene are not independent.
     """
-    finals = judge_finals(frames)
+    finals = judge_table(frames)
     rows = []
     for first, second in combinations(frames.judges, 2):
-        table = finals.unstack("judge").reindex(columns=[first, second]).dropna()
+        table = finals[[first, second]].dropna()
         means = table.groupby(level="player").mean()
         values = {
             "spearman": rho(table[first].tolist(), table[second].tolist()),

@@ -14,7 +14,7 @@ import pandas as pd
 
 from bench.catalog import Catalog
 from bench.records import PlayerInfo
-from bench.scores.analyses.scenes import judge_finals
+from bench.scores.analyses.scenes import judge_table
 from bench.scores.analyses.sure import Estimate, mean_estimate
 from bench.scores.frame import Frames
 from bench.scores.paper import published
@@ -45,8 +45,7 @@ def preference(frames: Frames, models: Mapping[str, JudgeModel]) -> pd.DataFrame
     two-way clustered: it does not say how much two players of no family differ in this anyhow. ``chance``
     does: the share of players (the own ones and all others) that stand out at least as much from the others.
     """
-    finals = judge_finals(frames)
-    table = finals.unstack("judge") if len(finals) else pd.DataFrame()
+    table = judge_table(frames)
     rows = []
     for judge in frames.judges:
         for kind in ("self", "family"):

@@ -6,10 +6,9 @@ players that meet the same scene are two runs of the interrogator.
 
 from __future__ import annotations
 
-from itertools import combinations
-
 import pandas as pd
 
+from bench.scores.analyses.pairs import drawn_pairs
 from bench.scores.analyses.sure import Estimate, mean_estimate
 from bench.scores.analyses.texts import words
 from bench.scores.paper import published
@@ -20,6 +19,8 @@ SCENE_ONLY = ["character", "situation"]
 def question_variety(turns: pd.DataFrame) -> pd.DataFrame:
     """One row per turn: how alike questions of two runs of one scene are.
 
+    ``pairs``: of runs of one scene; ``compared``: how many of them are looked at (see
+    :mod:`bench.scores.analyses.pairs`).
     ``overlap``: words that both questions use, as a share of the words that either uses (Jaccard), mean over
     pairs of runs, then over scenes, with its interval. ``same``: the share of pairs whose questions are word
     for word the same. ``baseline``: the overlap of questions in the same turn of scenes that share neither
@@ -29,16 +30,17 @@ def question_variety(turns: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for turn in sorted(set(turns["turn"])):
         part = turns[turns["turn"] == turn]
-        texts: dict[tuple[str, str], list[Text]] = {}
+        texts: dict[Scene, list[Text]] = {}
         for character, situation, question in zip(
             part["character"], part["situation"], part["question"], strict=True
         ):
             texts.setdefault((character, situation), []).append(tuple(words(question)))
         scenes = {key: [frozenset(text) for text in asked] for key, asked in texts.items()}
         pairs = sum(len(asked) * (len(asked) - 1) // 2 for asked in texts.values())
+        chosen = {key: drawn_pairs(len(asked), "questions", *key) for key, asked in texts.items()}
         made = Estimate(None, None, None, 0, "no scene was played twice")
         if pairs:
-            overlaps = {key: _overlap(asked) for key, asked in scenes.items() if len(asked) > 1}
+            overlaps = {key: _overlap(scenes[key], found) for key, found in chosen.items() if found}
             made = mean_estimate(pd.Series(overlaps).rename_axis(SCENE_ONLY))
         baseline = _baseline(scenes)
         cells = made.cells("overlap")
@@ -49,18 +51,22 @@ def question_variety(turns: pd.DataFrame) -> pd.DataFrame:
                 "turn": int(turn),
                 "scenes": made.n,
                 "pairs": pairs,
+                "compared": sum(map(len, chosen.values())),
                 **cells,
-                "same": _same(texts) if pairs else None,
+                "same": _same(texts, chosen) if pairs else None,
                 "baseline": baseline,
             }
         )
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
-COLUMNS = ["turn", "scenes", "pairs", "overlap", "low", "high", "same", "baseline", "reason"]
+COLUMNS = ["turn", "scenes", "pairs", "compared", "overlap", "low", "high", "same", "baseline", "reason"]
 
 Text = tuple[str, ...]
 Words = frozenset[str]
+Scene = tuple[str, str]
+"""(character, situation)"""
+Pairs = list[tuple[int, int]]
 
 
 def jaccard(a: Words, b: Words) -> float:
@@ -68,23 +74,23 @@ def jaccard(a: Words, b: Words) -> float:
     return len(a & b) / len(a | b) if a or b else 1.0
 
 
-def _overlap(asked: list[Words]) -> float:
-    found = [jaccard(a, b) for a, b in combinations(asked, 2)]
-    return sum(found) / len(found)
+def _overlap(asked: list[Words], pairs: Pairs) -> float:
+    return sum(jaccard(asked[a], asked[b]) for a, b in pairs) / len(pairs)
 
 
-def _same(texts: dict[tuple[str, str], list[Text]]) -> float:
+def _same(texts: dict[Scene, list[Text]], chosen: dict[Scene, Pairs]) -> float:
     """Mean over scenes of the share of pairs that are equal."""
-    shares = []
-    for asked in texts.values():
-        pairs = list(combinations(asked, 2))
-        if pairs:
-            shares.append(sum(a == b for a, b in pairs) / len(pairs))
+    shares = [
+        sum(texts[key][a] == texts[key][b] for a, b in pairs) / len(pairs)
+        for key, pairs in chosen.items()
+        if pairs
+    ]
     return published(sum(shares) / len(shares))
 
 
-def _baseline(scenes: dict[tuple[str, str], list[Words]]) -> float | None:
+def _baseline(scenes: dict[Scene, list[Words]]) -> float | None:
     """Overlap of the first runs of scenes that share neither character nor situation; None without such."""
-    pairs = [(a, b) for a, b in combinations(scenes, 2) if a[0] != b[0] and a[1] != b[1]]
-    found = [jaccard(scenes[a][0], scenes[b][0]) for a, b in pairs]
+    keys = list(scenes)
+    pairs = [(keys[a], keys[b]) for a, b in drawn_pairs(len(keys), "baseline")]
+    found = [jaccard(scenes[a][0], scenes[b][0]) for a, b in pairs if a[0] != b[0] and a[1] != b[1]]
     return published(sum(found) / len(found)) if found else None

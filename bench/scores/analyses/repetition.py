@@ -6,12 +6,12 @@ Runs are counted within one answer only, never across the border of two.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import combinations
 
 import numpy as np
 import pandas as pd
 from scipy import sparse
 
+from bench.scores.analyses.pairs import drawn_pairs
 from bench.scores.analyses.texts import grams, words
 from bench.scores.frame import SCENE
 from bench.scores.paper import published
@@ -29,8 +29,9 @@ def repetition(turns: pd.DataFrame) -> pd.DataFrame:
     mean over its conversations. ``verbatim``: the share of answers that are, word for word, an earlier answer
     of the conversation.
     ``across``: of two of its conversations with different characters and situations, the share of distinct
-    runs of the smaller that the larger has too, mean over all such pairs. Longer texts repeat more: ``words``
-    is the mean number a conversation has; compare like with like.
+    runs of the smaller that the larger has too, mean over such pairs; ``pairs`` says how many (see
+    :mod:`bench.scores.analyses.pairs`). Longer texts repeat more: ``words`` is the mean number a conversation
+    has; compare like with like.
     """
     rows = []
     for player, mine in turns.groupby("player"):
@@ -84,11 +85,15 @@ def _across(runs: dict[tuple[str, str], set[Gram]]) -> tuple[float | None, int]:
     starts = np.cumsum([0, *(len(runs[key]) for key in keys)])
     shape = (len(keys), len(number))
     has = sparse.csr_array((np.ones(len(columns), dtype=np.int64), columns, starts), shape=shape)
-    shared = (has @ has.T).toarray()
     pairs = [
         (a, b)
-        for a, b in combinations(range(len(keys)), 2)
+        for a, b in drawn_pairs(len(keys), "repetition")
         if keys[a][0] != keys[b][0] and keys[a][1] != keys[b][1]
     ]
-    overlaps = [float(shared[a, b] / min(shared[a, a], shared[b, b])) for a, b in pairs]
-    return _mean(overlaps), len(pairs)
+    if not pairs:
+        return None, 0
+    first, second = map(list, zip(*pairs, strict=True))
+    shared = np.asarray(has[first].multiply(has[second]).sum(axis=1)).ravel()
+    sizes = np.diff(starts)
+    smaller = np.minimum(sizes[first], sizes[second])
+    return _mean((shared / smaller).tolist()), len(pairs)

@@ -10,8 +10,13 @@ from pydantic import JsonValue
 
 from bench.errors import UserError
 from bench.records import SCHEMA_VERSION, Record
+from bench.scores.analyses.alone import boards_alone, judges_apart
 from bench.scores.analyses.difficulty import difficulty
+from bench.scores.analyses.disputes import disputes
 from bench.scores.analyses.judges import agreement, leniency, pairwise
+from bench.scores.analyses.means import scene_means, side_means
+from bench.scores.analyses.orders import order_effects
+from bench.scores.analyses.pairs import MOST_PAIRS
 from bench.scores.analyses.preference import JudgeModel, preference
 from bench.scores.analyses.questions import question_variety
 from bench.scores.analyses.repeats import repeats_between, repeats_within
@@ -48,6 +53,10 @@ class Report(Record):
     language: str
     judges: tuple[str, ...]
     analyses: tuple[Analysis, ...]
+
+    def rows_of(self, name: str) -> tuple[dict[str, JsonValue], ...]:
+        """The rows of the table ``name``; none where the report lacks it."""
+        return next((table.rows for table in self.analyses if table.name == name), ())
 
 
 @dataclass(frozen=True)
@@ -132,7 +141,7 @@ _TABLES: tuple[tuple[str, str, str, str, Callable[[Material], pd.DataFrame]], ..
         "by_turn",
         "Score by turn",
         "Does the character hold? `change` is against the first turn of the same conversations.",
-        _NOTHING,
+        "nothing is scored, or the verdicts are not of single turns",
         lambda m: by_turn(m.frames),
     ),
     (
@@ -141,6 +150,20 @@ _TABLES: tuple[tuple[str, str, str, str, Callable[[Material], pd.DataFrame]], ..
         "`effect`: above (easier) or below what the same players score on average.",
         _NOTHING,
         lambda m: difficulty(m.frames),
+    ),
+    (
+        "scenes",
+        "Mean score of each scene",
+        "Over the players that have a score there, before length normalisation.",
+        _NOTHING,
+        lambda m: scene_means(m.frames),
+    ),
+    (
+        "sides",
+        "Mean score of each player by character and by situation",
+        "Over its conversations there, before length normalisation.",
+        _NOTHING,
+        lambda m: side_means(m.frames),
     ),
     (
         "verbosity",
@@ -178,6 +201,35 @@ _TABLES: tuple[tuple[str, str, str, str, Callable[[Material], pd.DataFrame]], ..
         lambda m: preference(m.frames, m.judges),
     ),
     (
+        "judges_apart",
+        "Players on whom the judges differ",
+        "`apart`: the judges' own means of a player, largest minus smallest, where all of them judged.",
+        "one judge: there is nobody to compare it with",
+        lambda m: judges_apart(m.frames),
+    ),
+    (
+        "disputes",
+        "Turns on which the judges differ most",
+        "`gap`: largest minus smallest score, added up over the criteria; the first such turn of a talk.",
+        "no two judges differ",
+        lambda m: disputes(m.frames),
+    ),
+    (
+        "boards_alone",
+        "The board by each judge alone",
+        "The paper's numbers as if this judge alone had judged, for each weighting of the criteria.",
+        "one judge: it is the board itself",
+        lambda m: boards_alone(m.frames),
+    ),
+    (
+        "orders",
+        "Order of the real answers",
+        "How far a score moves when the judge sees the real answers in another order: `spread` in points, "
+        "`other_band` as a share, `answer_N_first` against the mean of all orders.",
+        "no response was judged with real answers in several orders",
+        lambda m: order_effects(m.frames),
+    ),
+    (
         "repetition",
         "Repetition",
         "Shares of repeated four-word runs: inside a conversation, and between conversations of a player.",
@@ -187,7 +239,8 @@ _TABLES: tuple[tuple[str, str, str, str, Callable[[Material], pd.DataFrame]], ..
     (
         "questions",
         "Variety of questions",
-        "Word overlap of questions of two runs of one scene; `baseline` is that of unrelated scenes.",
+        "Word overlap of questions of two runs of one scene; `baseline` is that of unrelated scenes. "
+        f"Of a scene with more than {MOST_PAIRS} pairs of runs so many are compared, drawn by a fixed seed.",
         "no conversation is complete",
         lambda m: question_variety(m.turns),
     ),

@@ -6,9 +6,11 @@ import pandas as pd
 
 from bench.scores import paper
 from bench.scores.frame import SCENE, Frames
+from bench.scores.memo import once
 from bench.scores.weights import EQUAL, standard_weightings
 
 
+@once
 def judge_finals(frames: Frames) -> pd.Series:
     """The plain final of every judgement that counts, by (player, character, situation, judge)."""
     weightings = {EQUAL: standard_weightings(frames.criteria)[EQUAL]}
@@ -18,12 +20,22 @@ def judge_finals(frames: Frames) -> pd.Series:
     return plain_index(finals)
 
 
+def judge_table(frames: Frames) -> pd.DataFrame:
+    """Those finals with one column per judge of the board, by (player, character, situation); NaN: none."""
+    finals = judge_finals(frames)
+    table = (
+        finals.unstack("judge") if len(finals) else pd.DataFrame(index=_empty(SCENE).index, dtype="float64")
+    )
+    return table.reindex(columns=list(frames.judges))
+
+
 def scene_finals(frames: Frames) -> pd.Series:
     """The plain final of every conversation, over its judges, by (player, character, situation)."""
     finals = judge_finals(frames)
     return finals.groupby(level=SCENE).mean() if len(finals) else _empty(SCENE)
 
 
+@once
 def turn_scores(frames: Frames) -> pd.DataFrame:
     """Scores of judgements that count: the rows of ``scores`` with plain key columns."""
     judged = paper.usable_judgements(frames)

@@ -19,9 +19,7 @@ COLUMNS = ["board", "other", "players", "kendall", "largest_move", "moved_most",
 def board_scores(frames: Frames) -> pd.Series:
     """Length-normalised score by player: what a board is sorted by."""
     finals = scene_finals(frames)
-    means = finals.groupby(level="player").mean()
-    factors = paper.length_factors(frames.conversations, [str(name) for name in means.index])
-    return (means * factors).map(published)
+    return paper.length_normalised(frames, paper.player_means(frames, finals)).map(published)
 
 
 def judge_boards(frames: Frames) -> dict[str, pd.Series]:

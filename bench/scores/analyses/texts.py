@@ -35,6 +35,11 @@ def turns_of(conversations: Iterable[Conversation]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=COLUMNS).sort_values([*SCENE, "turn"], ignore_index=True)
 
 
+def no_turns() -> pd.DataFrame:
+    """The table without a row, for analyses that need no texts."""
+    return pd.DataFrame(columns=COLUMNS)
+
+
 def words(text: str) -> list[str]:
     """The words of a text, case folded; punctuation and marks of action are no words."""
     return _WORD.findall(text.casefold())

@@ -9,6 +9,7 @@ from bench.scores.analyses.scenes import turn_scores
 from bench.scores.analyses.sure import grid_estimate, mean_of_known
 from bench.scores.bootstrap import Array
 from bench.scores.frame import SCENE, Frames
+from bench.scores.rules import rules_of
 
 ALL = ""
 """Stands for the average over all players in the column ``player``."""
@@ -21,7 +22,10 @@ def by_turn(frames: Frames) -> pd.DataFrame:
     ``high``.
     ``change``: the same minus the first turn's, over the conversations that have both, with its interval.
     Later turns exist in longer situations only; so compare turns by ``change``, not by ``score``.
+    Empty where a verdict's turns are not those of the conversation.
     """
+    if rules_of(frames.protocol).turn_label != "Turn":
+        return pd.DataFrame(columns=COLUMNS)
     players, turns, values = _turn_finals(frames)
     groups = [(ALL, values)] if players else []
     groups += [(name, values[n : n + 1]) for n, name in enumerate(players)]

@@ -1,0 +1,63 @@
+"""The same response judged with the real answers in several orders: how far the order moves the score."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from bench.likeness import ANSWERS, BANDS, orders_of
+from bench.protocols.human_likeness import HumanLikeness
+from bench.scores.analyses.scenes import turn_scores
+from bench.scores.analyses.sure import mean_estimate
+from bench.scores.frame import SCENE, Frames
+
+COLUMNS = ["judge", "what", "items", "value", "low", "high", "reason"]
+SPREAD, OTHER_BAND = "spread", "other_band"
+
+
+def order_effects(frames: Frames) -> pd.DataFrame:
+    """Rows by judge. ``spread``: largest minus smallest score of a response over its orders, in points, on
+    the mean; ``other_band``: the share of responses that the orders put into different bands;
+    ``answer_1_first`` and so on: the score where that answer of the data set stands first, minus the
+    response's mean.
+
+    Each is the mean over ``items`` (of the means over players), with a 95% interval in which the items of one
+    character are not independent. What a judge does by chance, asked twice alike, is in all of them.
+    """
+    if frames.protocol != HumanLikeness.name:
+        return pd.DataFrame(columns=COLUMNS)
+    scores = turn_scores(frames)
+    rows: list[dict[str, object]] = []
+    for judge, mine in scores.groupby("judge", observed=True):
+        wide = mine.pivot_table(index=SCENE, columns="turn", values="score", observed=True).dropna()
+        if wide.shape[1] > 1 and len(wide):
+            rows += [_row(str(judge), what, values) for what, values in _effects(wide).items()]
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def _effects(wide: pd.DataFrame) -> dict[str, pd.Series]:
+    """Each figure by (player, character, situation)."""
+    bands = wide.map(_band)
+    found = {
+        SPREAD: wide.max(axis=1) - wide.min(axis=1),
+        OTHER_BAND: (bands.nunique(axis=1) > 1).astype("float64"),
+    }
+    off = pd.Series(wide.sub(wide.mean(axis=1), axis=0).stack())
+    first = pd.Series([_first(*key) for key in off.index], index=off.index)
+    for answer in range(1, ANSWERS + 1):
+        found[f"answer_{answer}_first"] = off[first == answer].groupby(level=SCENE).mean()
+    return found
+
+
+def _first(_: str, character: str, situation: str, order: int) -> int:
+    """The answer that stands first in an item's ``order``-th order."""
+    return orders_of(str(character), str(situation))[int(order) - 1][0]
+
+
+def _band(score: float) -> int:
+    return next(n for n, (_, high) in enumerate(BANDS) if score <= high)
+
+
+def _row(judge: str, what: str, values: pd.Series) -> dict[str, object]:
+    items = values.groupby(level=SCENE[1:]).mean()
+    made = mean_estimate(items)
+    return {"judge": judge, "what": what, "items": len(items), **made.cells()}

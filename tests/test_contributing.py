@@ -1,0 +1,97 @@
+"""The protocol that CONTRIBUTING.md shows, taken out of it and run from first call to website."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import json
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import bench.protocols
+from bench.audit import audit_tree
+from bench.boards import all_suites, published_board, write_board
+from bench.catalog import load_catalog
+from bench.chat.requests import ChatRequest, Reply
+from bench.plan import make_plan
+from bench.protocols import PROTOCOLS, Protocol, protocol_for
+from bench.results import ResultsTree
+from bench.run import Runner
+from bench.site.build import build_site
+from bench.suites import load_suite
+from tests.tiny import ROOT, FakeChat, ok
+
+FILES = re.compile(r"^`([\w/.-]+)`\n\n```\w*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+PLAYERS = ("smollm2-135m", "smollm2-135m-warm")
+
+
+@pytest.fixture(scope="module")
+def files() -> dict[str, str]:
+    """Every file of the worked example, by its path."""
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    return dict(FILES.findall(text.partition("## Add a protocol")[2]))
+
+
+@pytest.fixture
+def example(files: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Protocol]:
+    """The protocol of the example, its module beside the real ones, its folder in other prompts."""
+    for name, text in files.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    folder = str(tmp_path / "bench" / "protocols")
+    monkeypatch.setattr(bench.protocols, "__path__", [*bench.protocols.__path__, folder])
+    importlib.invalidate_caches()
+    try:
+        suite = load_suite(tmp_path / "prompts", "one-line")
+        yield protocol_for(suite, "en", load_catalog(ROOT / "models.toml"))
+    finally:
+        PROTOCOLS._loaded.pop("one_line", None)
+        sys.modules.pop("bench.protocols.one_line", None)
+
+
+async def answer(request: ChatRequest) -> Reply:
+    """One line of a player; of a judge a verdict in prose, and once a score off the scale at first."""
+    if request.role == "player":
+        return ok(f"Ask the weather. ({request.seed or request.model})")
+    if "scheherazade" in request.messages[-1].content.lower() and request.sample == 0:
+        return ok('{"reason": "More than all.", "wit": 11}')
+    return ok(f"Well: {json.dumps({'reason': 'It rains.', 'wit': 7})}")
+
+
+def test_the_page_holds_one_module_and_one_folder(files: dict[str, str]) -> None:
+    assert {path.rpartition("/")[0] for path in files} == {"bench/protocols", "prompts/one_line"}
+    assert sum(path.endswith(".py") for path in files) == 1
+
+
+def test_the_example_runs_from_the_first_call_to_the_website(example: Protocol, tmp_path: Path) -> None:
+    tree, suites = ResultsTree(tmp_path / "results"), all_suites(tmp_path / "prompts")
+    chat, catalog = FakeChat(answer), example.catalog
+    plan = make_plan(example, tree, PLAYERS, example.suite.judges)
+    asyncio.run(Runner(example, tree, chat, catalog).run(plan))  # type: ignore[arg-type]
+    assert plan.calls() == 8
+    assert chat.stats.asked == 8 + 2  # two verdicts were asked for again
+
+    board = published_board(tree, "one-line", "en", suites)
+    write_board(tree, board)
+    assert [(row.score, row.judgements_ok, row.judgements_repaired) for row in board.rows] == [(7, 2, 2)] * 2
+    assert audit_tree(tree, suites, catalog, strict=True).findings == ()
+
+    build_site(tree, output=tmp_path / "site", catalog=catalog, jobs=1)
+    pages = tmp_path / "site" / "boards" / "one-line" / "en"
+    assert "on a scale of 0 to 10" in (pages / "index.html").read_text(encoding="utf-8")
+    talk = next((pages / "players").glob("*/holmes.umbrella.html")).read_text(encoding="utf-8")
+    assert "Whose umbrella is this?" in talk
+    assert "It rains." in talk
+    assert "agrees" in (pages / "audit.html").read_text(encoding="utf-8")
+
+
+def test_the_example_reads_its_raw_replies_anew(example: Protocol) -> None:
+    cell = example.cells(PLAYERS[0])[0]
+    talk = asyncio.run(example.converse(cell, answer))
+    verdict = asyncio.run(example.judge(talk, PLAYERS[0], answer))
+    assert example.reparsed(verdict, talk) == verdict
