@@ -59,7 +59,7 @@ class Want:
         """What it is likely to cost in a batch."""
         prompt = sum(estimated_tokens(m.content) for m in self.prepared.request.messages)
         usage = Usage(prompt_tokens=prompt, completion_tokens=self.completion_tokens)
-        return self.prepared.model.cost_of(usage, batch=True)
+        return self.prepared.cost_of(usage, batch=True)
 
 
 @dataclass
@@ -301,7 +301,7 @@ class Batcher:
         for key, answer in answers.items():
             settled.answers += 1
             if key in by_key:
-                cost = by_key[key].model.cost_of(answer.usage, batch=True)
+                cost = by_key[key].cost_of(answer.usage, batch=True)
                 settled.cost += cost or 0
                 settled.unpriced += cost is None
         left = set(state.keys) - answers.keys()

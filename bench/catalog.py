@@ -15,6 +15,8 @@ from bench.toml_entries import Entry, checked_id, entry_from, named, read_toml
 
 EMBEDDED_URL = "embedded"
 """``base_url`` of the provider that the command itself starts: a llama.cpp server on a free port."""
+RECORDINGS_URL = "recordings"
+"""``base_url`` of a provider that nobody calls: its players are folders of sound files."""
 
 MILLION = Decimal(1_000_000)
 
@@ -35,6 +37,9 @@ class Prices(Entry):
     input: Price
     output: Price
     cached_input: Price | None = None
+    audio_input: Price | None = None
+    """Of tokens of sound. None: unknown; a call with such tokens then has no known cost."""
+    audio_output: Price | None = None
     batch_discount: Annotated[Price, Field(le=1)] | None = None
     """What the provider takes off calls of its Batch API, as a share: "0.5" is half price. None: unknown."""
 
@@ -87,6 +92,18 @@ class Provider(Entry):
         """Whether the command itself starts and stops this provider."""
         return self.base_url == EMBEDDED_URL
 
+    @property
+    def recorded(self) -> bool:
+        """Whether its players are folders of recorded answers."""
+        return self.base_url == RECORDINGS_URL
+
+
+class Voice(Entry):
+    """How a model is asked to speak."""
+
+    voice: str = Field(min_length=1)
+    format: Literal["wav", "mp3", "flac"] = "wav"
+
 
 class Model(Entry):
     """A model in one setting. Two settings of one model (say, two temperatures) are two entries."""
@@ -110,22 +127,61 @@ class Model(Entry):
     max_tokens_name: Literal["max_tokens", "max_completion_tokens"] | None = None
     system_extra: str = ""
     """Text put before the player's system prompt."""
+    audio_input: bool = False
+    """Whether it hears: it takes ``input_audio`` in its messages."""
+    audio_output: Voice | None = None
+    """How it speaks, where it does (``modalities`` of the chat API)."""
+    recordings: str = ""
+    """Of a provider of recordings: the folder of the answers, from the folder of models.toml."""
 
-    def cost_of(self, usage: Usage, *, batch: bool = False) -> Decimal | None:
-        """US dollars for ``usage``, exact; None where the price, or that of a batch, is unknown."""
-        if self.prices is None:
+    @property
+    def free(self) -> bool:
+        """Whether its calls are known to cost nothing; an unknown price is not nothing."""
+        prices = self.prices
+        if prices is None or not self.sound_priced:
+            return False
+        sound = prices.audio_input or prices.audio_output
+        return not (prices.input or prices.output or prices.cached_input or sound)
+
+    @property
+    def sound_priced(self) -> bool:
+        """Whether the price is known of all the sound that it takes and gives."""
+        prices = self.prices or Prices(input=Decimal(0), output=Decimal(0))
+        heard = not self.audio_input or prices.audio_input is not None
+        return heard and (self.audio_output is None or prices.audio_output is not None)
+
+    def cost_of(
+        self, usage: Usage, *, batch: bool = False, heard: bool = False, spoke: bool = False
+    ) -> Decimal | None:
+        """US dollars for ``usage``, exact; None where the price, or that of a batch, is unknown.
+
+        ``heard`` and ``spoke``: the prompt, or the answer, held sound. Where the provider does not say how
+        many tokens that was, the cost is known only if text and sound have one price.
+        """
+        prices = self.prices
+        if prices is None:
             return None
         if batch:
-            discount = self.prices.batch_discount
-            full = self.cost_of(usage)
+            discount = prices.batch_discount
+            full = self.cost_of(usage, heard=heard, spoke=spoke)
             return None if discount is None or full is None else full * (1 - discount)
-        cached = min(usage.cached_tokens or 0, usage.prompt_tokens)
-        cached_price = self.prices.input if self.prices.cached_input is None else self.prices.cached_input
-        return (
-            (usage.prompt_tokens - cached) * self.prices.input
-            + cached * cached_price
-            + usage.completion_tokens * self.prices.output
-        ) / MILLION
+        sound_in = _sound_cost(usage.audio_prompt_tokens, heard, prices.audio_input, prices.input)
+        sound_out = _sound_cost(usage.audio_completion_tokens, spoke, prices.audio_output, prices.output)
+        if sound_in is None or sound_out is None:
+            return None
+        text_in = max(0, usage.prompt_tokens - (usage.audio_prompt_tokens or 0))
+        text_out = max(0, usage.completion_tokens - (usage.audio_completion_tokens or 0))
+        cached = min(usage.cached_tokens or 0, text_in)
+        cached_price = prices.input if prices.cached_input is None else prices.cached_input
+        text = (text_in - cached) * prices.input + cached * cached_price + text_out * prices.output
+        return (text + sound_in + sound_out) / MILLION
+
+
+def _sound_cost(tokens: int | None, sound: bool, price: Decimal | None, of_text: Decimal) -> Decimal | None:
+    """What the tokens of sound cost, times a million; None where that is unknown."""
+    if tokens is None:
+        return Decimal(0) if not sound or price == of_text else None
+    return None if price is None else tokens * price
 
 
 class Catalog:
@@ -146,6 +202,11 @@ class Catalog:
         """The provider of the model called ``name``."""
         return self.providers[self.model(name).provider]
 
+    def recordings(self, name: str) -> Path | None:
+        """The folder of the model's recorded answers; None where it is called."""
+        entry = self.model(name)
+        return self.path.parent / entry.recordings if self.providers[entry.provider].recorded else None
+
     def player_info(self, name: str, sampling: Mapping[str, JsonValue]) -> PlayerInfo:
         """What player.json says of the model called ``name``, sampled with ``sampling``."""
         model = self.model(name, "player")
@@ -165,6 +226,12 @@ class Catalog:
 
 def load_catalog(path: Path) -> Catalog:
     """models.toml as a Catalog. Raises CatalogError that names file, table, key and mend."""
+    if not path.exists():
+        raise CatalogError(
+            "no such file",
+            where=str(path),
+            mend="Call `bench` in Rolecall's own folder, or name the file by --models.",
+        )
     tables = read_toml(path)
     for key in tables:
         if key not in ("providers", "models"):
@@ -183,8 +250,26 @@ def load_catalog(path: Path) -> Catalog:
         entry = entry_from(Model, data, where)
         if entry.provider not in providers:
             raise named(entry.provider, list(providers), "provider", where)
+        _check_recordings(entry, providers[entry.provider], where)
         models[checked_id(name, where)] = entry
+    if not models:
+        raise CatalogError(
+            "there is no model in it",
+            where=str(path),
+            mend="Write a [providers.NAME] and a [models.NAME] that names it; the models.toml that comes with"
+            " Rolecall shows how.",
+        )
     return Catalog(path, providers, models)
+
+
+def _check_recordings(entry: Model, provider: Provider, where: str) -> None:
+    """Raise CatalogError unless a folder of recordings is named just where nobody is called."""
+    if provider.recorded and not entry.recordings:
+        mend = "Name the folder of the recorded answers by `recordings`."
+        raise CatalogError(f"provider {entry.provider!r} plays recordings", where=where, mend=mend)
+    if entry.recordings and not provider.recorded:
+        mend = f'Take it out, or name a provider with base_url = "{RECORDINGS_URL}".'
+        raise CatalogError("'recordings' is for players that nobody calls", where=where, mend=mend)
 
 
 def _tables(tables: Mapping[str, object], key: str, path: Path) -> dict[str, object]:

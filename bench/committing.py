@@ -10,7 +10,9 @@ from pathlib import Path
 from bench.boards import published_board, write_board
 from bench.errors import RecordError, StorageError, UserError
 from bench.records import Conversation, Judgement, digest_of, messages_sha256
-from bench.results import ResultsTree
+from bench.results import ResultsTree, sounds_of
+from bench.scores.board import Board, BoardRow
+from bench.scores.forms import to_json
 from bench.suites import Suite
 
 
@@ -53,6 +55,10 @@ def _fault(tree: ResultsTree, suite: Suite, language: str, player: str) -> str:
     missing = [pair for pair in pairs if pair not in conversations]
     if missing:
         return f"{len(missing)} of {len(pairs)} conversations missing"
+    for conversation in conversations.values():
+        for audio in sounds_of(conversation):
+            if not tree.audio_path(conversation, audio).is_file():
+                return f"{conversation.character}.{conversation.situation}: its sound file is missing"
     records: list[Conversation | Judgement] = [*conversations.values(), *judgements]
     for record in records:
         fault = _record_fault(record, suite, player, conversations)
@@ -87,40 +93,80 @@ def _record_fault(
     return ""
 
 
+@dataclass(frozen=True)
+class Commit:
+    """What there is to commit, or was committed."""
+
+    message: str
+    """Empty where nothing has changed since the last commit."""
+    ignored: tuple[str, ...]
+    """Boards with complete players that git ignores, as ``suite language``."""
+
+
 def git_commit(
     tree: ResultsTree, ready: Sequence[ReadyPlayer], suites: Mapping[str, Suite], *, dry_run: bool
-) -> str:
-    """Stage the players' folders and their boards, and commit them; returns the message.
+) -> Commit:
+    """Stage the folders of the players that have changed, and their boards, and commit them.
 
-    Raises UserError where git is missing, the results lie in no work tree, or nothing has changed.
+    Raises UserError where git is missing or the results lie in no work tree.
     """
-    lines, paths = [], []
+    lines: list[str] = []
+    paths: list[Path] = []
+    ignored = []
     for suite_name, language in sorted({(item.suite, item.language) for item in ready}):
-        folder = tree.board_folder(suite_name, language)
-        if _git("check-ignore", "--quiet", str(folder / "board.json"), check=False).returncode == 0:
+        if _ignored(tree.board_folder(suite_name, language) / "board.json"):
+            ignored.append(f"{suite_name} {language}")
             continue
         players = {item.player for item in ready if (item.suite, item.language) == (suite_name, language)}
         board = published_board(tree, suite_name, language, suites)
-        if not dry_run:
-            write_board(tree, board)
-            paths.append(folder / "board.json")
-        for row in board.rows:
-            if row.player in players:
-                paths.append(tree.player_folder(suite_name, language, row.player))
-                score = "no score" if row.length_norm_score is None else f"{row.length_norm_score:.2f}"
-                spread = "" if row.length_norm_ci is None else f" ± {row.length_norm_ci:.2f}"
-                lines.append(f"{suite_name} v{board.version} {language} {row.player}: {score}{spread}")
+        changed = _changed_players(tree, board, players)
+        for row in changed:
+            paths.append(tree.player_folder(suite_name, language, row.player))
+            lines.append(_line(board, row))
+        if _board_changed(tree, board, dry_run=dry_run):
+            paths.append(tree.board_folder(suite_name, language) / "board.json")
+            if not changed:
+                lines.append(f"{suite_name} v{board.version} {language}: the board")
     if not lines:
-        raise UserError("nothing to commit: git ignores what is complete")
+        return Commit("", tuple(ignored))
     title = lines[0] if len(lines) == 1 else f"{len(lines)} players' results"
     message = f"Results: {title}\n\n" + "\n".join(lines) + "\n"
+    if not dry_run:
+        _git("add", "--", *map(str, paths))
+        _git("commit", "--quiet", "--message", message, "--", *map(str, paths))
+    return Commit(message, tuple(ignored))
+
+
+def _changed_players(tree: ResultsTree, board: Board, players: set[str]) -> list[BoardRow]:
+    """The rows of those ``players`` whose files differ from what is committed."""
+    return [
+        row
+        for row in board.rows
+        if row.player in players and _changed(tree.player_folder(board.suite, board.language, row.player))
+    ]
+
+
+def _board_changed(tree: ResultsTree, board: Board, *, dry_run: bool) -> bool:
+    """Whether board.json, made anew of the evidence, differs from what is committed."""
+    path = tree.board_folder(board.suite, board.language) / "board.json"
     if dry_run:
-        return message
-    _git("add", "--", *map(str, paths))
-    if _git("diff", "--cached", "--quiet", "--", *map(str, paths), check=False).returncode == 0:
-        raise UserError("nothing to commit: all of it has been committed before")
-    _git("commit", "--quiet", "--message", message, "--", *map(str, paths))
-    return message
+        return not path.exists() or path.read_bytes() != to_json(board).encode() or _changed(path)
+    write_board(tree, board)
+    return _changed(path)
+
+
+def _line(board: Board, row: BoardRow) -> str:
+    score = "no score" if row.length_norm_score is None else f"{row.length_norm_score:.2f}"
+    spread = "" if row.length_norm_ci is None else f" ± {row.length_norm_ci:.2f}"
+    return f"{board.suite} v{board.version} {board.language} {row.player}: {score}{spread}"
+
+
+def _ignored(path: Path) -> bool:
+    return _git("check-ignore", "--quiet", str(path), check=False).returncode == 0
+
+
+def _changed(path: Path) -> bool:
+    return bool(_git("status", "--porcelain", "--untracked-files=all", "--", str(path)).stdout)
 
 
 def _git(*arguments: str, check: bool = True) -> subprocess.CompletedProcess[str]:

@@ -98,13 +98,13 @@ def cost_rows(conversations: Iterable[Conversation], judgements: Iterable[Judgem
         for call in talk.calls:
             model = talk.player if call.role == "player" else call.model
             add(Part(talk.suite, talk.language, talk.player, call.role, model, call.provider), took(call))
-        if not talk.calls:
+        if not talk.calls and talk.origin is not None:  # without one, nobody was called: recorded answers
             add(Part(talk.suite, talk.language, talk.player, "player", talk.player, ""), Took(silent=1))
     for verdict in judgements:
         part = (verdict.suite, verdict.language, verdict.player, "judge", verdict.judge)
         for call in verdict.calls:
             add(Part(*part[:3], "judge", verdict.judge, call.provider), took(call))
-        if not verdict.calls:
+        if not verdict.calls and verdict.origin is not None:  # without one, it was given in the talk
             add(Part(*part[:3], "judge", verdict.judge, ""), Took(silent=1))
     order = {"player": 0, "interrogator": 1, "judge": 2}
     parts = sorted(sums, key=lambda p: (p.suite, p.language, p.player, order[p.role], p.model, p.provider))

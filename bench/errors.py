@@ -9,6 +9,9 @@ from __future__ import annotations
 class UserError(Exception):
     """Something the user can put right: ``what`` is wrong, ``where`` it is, how to ``mend`` it."""
 
+    status = 1
+    """With which the command ends."""
+
     def __init__(self, what: str, *, where: str = "", mend: str = "") -> None:
         self.what = what
         self.where = where
@@ -20,6 +23,14 @@ class UserError(Exception):
         head = f"{self.where}: {self.what}" if self.where else self.what
         text = f"{head.rstrip('.')}. {self.mend}" if self.mend else head
         return " ".join(text.split())
+
+
+class Stopped(UserError):
+    """A run was ended before its end, by a signal or a limit: no mistake, and what was finished is kept."""
+
+    def __init__(self, what: str, *, status: int, mend: str) -> None:
+        super().__init__(what, mend=mend)
+        self.status = status
 
 
 class CatalogError(UserError):

@@ -9,6 +9,8 @@ from __future__ import annotations
 import csv
 import io
 import math
+import re
+from datetime import date
 from pathlib import Path
 
 from pydantic import ConfigDict
@@ -17,10 +19,13 @@ from bench.errors import CatalogError, RecordError
 from bench.records import Record
 from bench.toml_entries import Entry, entry_from, named, read_toml
 
+_DATE = re.compile(r"[0-9]{4}(-[0-9]{2}){0,2}")
 COLUMNS = ("benchmark", "version", "model", "score", "source", "date")
 ALIASES = "aliases.toml"
 FOLDER = "external"
 """Name of the folder inside the results tree."""
+MAX_BYTES = 4 * 1024 * 1024
+"""Largest list that is read; one of a thousand models is below 100 kB."""
 
 
 class Published(Record):
@@ -73,17 +78,16 @@ def load_published(folder: Path, name: str) -> Published:
 
 
 def read_published(path: Path) -> Published:
-    """A CSV as a list of scores; one file holds one benchmark and version, each model once."""
-    try:
-        text = path.read_bytes().decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise RecordError(f"is not UTF-8 at byte {error.start}", where=str(path)) from None
-    reader = csv.DictReader(io.StringIO(text, newline=""))
-    if tuple(reader.fieldnames or ()) != COLUMNS:
+    """A CSV as a list of scores; one file holds one benchmark and version, each model once, and says what
+    its source is and of when. Raises RecordError."""
+    columns, rows = _rows(path)
+    if columns != COLUMNS:
         raise RecordError(
             "has other columns than it should", where=str(path), mend=f"They are {', '.join(COLUMNS)}."
         )
-    rows = list(reader)
+    for line, row in enumerate(rows, start=2):
+        if None in row or None in row.values():
+            raise RecordError(f"line {line} has not {len(COLUMNS)} fields", where=str(path))
     about = {(r["benchmark"], r["version"], r["source"], r["date"]) for r in rows}
     if len(about) != 1:
         raise RecordError(
@@ -97,15 +101,45 @@ def read_published(path: Path) -> Published:
         if not model or model in scores:
             raise RecordError(f"line {line}: model {model!r} is empty or there already", where=str(path))
         scores[model] = _score(row["score"], f"{path}:{line}")
-    benchmark, version, source, date = about.pop()
+    benchmark, version, source, of = about.pop()
+    if not benchmark.strip() or not source.strip():
+        raise RecordError("names no benchmark or no source", where=str(path), mend="Say where it is from.")
+    if not _is_date(of):
+        raise RecordError(f"date {of!r} is none", where=str(path), mend="Write YYYY, YYYY-MM or YYYY-MM-DD.")
     return Published(
-        name=path.stem, benchmark=benchmark, version=version, source=source, date=date, scores=scores
+        name=path.stem, benchmark=benchmark, version=version, source=source, date=of, scores=scores
     )
 
 
-def _score(text: str | None, where: str) -> float:
+def _rows(path: Path) -> tuple[tuple[str, ...], list[dict[str, str]]]:
+    """Heads and lines of a CSV that other people made: it may hold anything. Raises RecordError."""
+    with path.open("rb") as file:
+        data = file.read(MAX_BYTES + 1)
+    if len(data) > MAX_BYTES:
+        raise RecordError(f"is larger than {MAX_BYTES // 1024**2} MB", where=str(path))
     try:
-        score = float(text or "")
+        reader = csv.DictReader(io.StringIO(data.decode("utf-8-sig"), newline=""))
+        return tuple(reader.fieldnames or ()), list(reader)
+    except UnicodeDecodeError as error:
+        raise RecordError(f"is not UTF-8 at byte {error.start}", where=str(path)) from None
+    except csv.Error as error:
+        raise RecordError(f"is no CSV: {error}", where=str(path)) from None
+
+
+def _is_date(text: str) -> bool:
+    """Whether it is a year, a month or a day."""
+    if _DATE.fullmatch(text) is None:
+        return False
+    try:
+        date.fromisoformat(text + "-01-01"[len(text) - 4 :])
+    except ValueError:
+        return False
+    return True
+
+
+def _score(text: str, where: str) -> float:
+    try:
+        score = float(text)
     except ValueError:
         score = math.nan
     if not math.isfinite(score):

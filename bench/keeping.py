@@ -7,7 +7,7 @@ import threading
 from bench.catalog import Catalog
 from bench.protocols import Protocol
 from bench.records import Conversation, Judgement
-from bench.results import ResultsTree
+from bench.results import ResultsTree, sounds_of
 
 
 class Keeper:
@@ -19,6 +19,8 @@ class Keeper:
         self._catalog = catalog
         self._introduced: set[str] = set()
         self._lock = threading.Lock()
+        if protocol.spoken:
+            protocol.sounds.source = tree.read_audio
 
     def conversation(self, conversation: Conversation) -> Conversation:
         """Write a conversation, its player's player.json first: a player with nothing to show gets no file.
@@ -32,11 +34,18 @@ class Keeper:
                 info = self._catalog.player_info(player, self._protocol.player_parameters(player))
                 self._tree.write_player(conversation.suite, conversation.language, info)
                 self._introduced.add(player)
+        for audio in sounds_of(conversation):
+            data = self._protocol.sounds.release(audio)
+            if data is not None:
+                self._tree.write_audio(conversation, audio, data)
         if not self._tree.write_conversation(conversation):
             there = self._tree.conversation(conversation)
             if there is not None and _as_good(there, conversation):
+                self._tree.drop_audio(conversation)
                 return there
             self._tree.write_conversation(conversation, replace=True)
+            if there is not None:
+                self._tree.drop_audio(there)
         return conversation
 
     def judgement(self, judgement: Judgement) -> Judgement:

@@ -153,7 +153,7 @@ class RoleCost:
 
 def estimate(plan: Plan, protocol: Protocol, catalog: Catalog) -> list[RoleCost]:
     """Expected calls, tokens and cost by role and model. Guesses: prompts are measured, answers assumed."""
-    totals: dict[tuple[Role, str], list[int]] = {}
+    totals: dict[tuple[Role, str], Counter[str]] = {}
     for item in plan.work:
         guess = protocol.estimate(item.cell)
         models: list[tuple[Role, str]] = [("judge", judge) for judge in item.judges]
@@ -162,18 +162,22 @@ def estimate(plan: Plan, protocol: Protocol, catalog: Catalog) -> list[RoleCost]
         for role, model in models:
             if not guess.calls[role]:
                 continue
-            sums = totals.setdefault((role, model), [0, 0, 0])
-            sums[0] += guess.calls[role]
-            sums[1] += guess.prompt_tokens[role]
-            sums[2] += guess.completion_tokens[role]
-    return [
-        RoleCost(
-            role,
-            model,
-            calls,
-            prompt,
-            completion,
-            catalog.model(model).cost_of(Usage(prompt_tokens=prompt, completion_tokens=completion)),
-        )
-        for (role, model), (calls, prompt, completion) in sorted(totals.items())
-    ]
+            totals.setdefault((role, model), Counter()).update(
+                calls=guess.calls[role],
+                prompt_tokens=guess.prompt_tokens[role],
+                completion_tokens=guess.completion_tokens[role],
+                audio_prompt_tokens=guess.audio_prompt_tokens.get(role, 0),
+                audio_completion_tokens=guess.audio_completion_tokens.get(role, 0),
+            )
+    return [_role_cost(role, model, totals[role, model], catalog) for role, model in sorted(totals)]
+
+
+def _role_cost(role: Role, model: str, sums: Counter[str], catalog: Catalog) -> RoleCost:
+    usage = Usage(
+        prompt_tokens=sums["prompt_tokens"],
+        completion_tokens=sums["completion_tokens"],
+        audio_prompt_tokens=sums["audio_prompt_tokens"] or None,
+        audio_completion_tokens=sums["audio_completion_tokens"] or None,
+    )
+    cost = catalog.model(model).cost_of(usage)
+    return RoleCost(role, model, sums["calls"], usage.prompt_tokens, usage.completion_tokens, cost)

@@ -15,7 +15,7 @@ from jinja2 import StrictUndefined, Template, TemplateError, TemplateSyntaxError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from bench.errors import CatalogError
-from bench.records import Message, Role
+from bench.records import Message
 from bench.suites import LANGUAGES, Card, Situation
 
 
@@ -28,7 +28,7 @@ class PromptSet:
     """The templates of one protocol and language: ``<role>.<language>.jinja`` where there is one, else
     ``<role>.jinja``. Raises CatalogError for a template that is missing or malformed."""
 
-    def __init__(self, folder: Path, language: str, roles: Sequence[Role]) -> None:
+    def __init__(self, folder: Path, language: str, roles: Sequence[str]) -> None:
         self.language = language
         self.language_name = LANGUAGES.get(language, language)
         # Templates are written by hand, but --prompts may name anybody's folder: they get no way out.
@@ -40,13 +40,13 @@ class PromptSet:
             role: _compiled(environment, text, self._paths[role]) for role, text in self._texts.items()
         }
 
-    def sha256(self, role: Role) -> str:
+    def sha256(self, role: str) -> str:
         """SHA-256 of a role's template text, for fingerprints."""
         return hashlib.sha256(self._texts[role].encode()).hexdigest()
 
     def player(self, card: Card, situation: Situation, *, symmetric: bool) -> str:
         """The player's system prompt: the card, and the situation only in a symmetric suite."""
-        return self._render(
+        return self.render(
             "player",
             character=card.model_dump(),
             situation=situation.text.strip() if symmetric else "",
@@ -57,7 +57,7 @@ class PromptSet:
         self, card: Card, situation: Situation, messages: Sequence[Message], *, symmetric: bool
     ) -> str:
         """What the interrogator is asked: the summary and the situation, and the card only if symmetric."""
-        return self._render(
+        return self.render(
             "interrogator",
             char_name=card.char_name,
             char_summary=card.summary,
@@ -69,7 +69,7 @@ class PromptSet:
 
     def judge(self, card: Card, messages: Sequence[Message]) -> str:
         """What a judge is asked about a whole conversation."""
-        return self._render(
+        return self.render(
             "judge",
             char_name=card.char_name,
             char_description=card.system_prompt.strip(),
@@ -77,7 +77,8 @@ class PromptSet:
             turns=len(messages) // 2,
         )
 
-    def _render(self, role: Role, **variables: object) -> str:
+    def render(self, role: str, **variables: object) -> str:
+        """The template of ``role`` with ``variables`` and the language. Raises CatalogError."""
         try:
             return self._templates[role].render(
                 language=self.language, language_name=self.language_name, **variables

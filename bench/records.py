@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
@@ -17,9 +18,18 @@ SCHEMA_VERSION = 1
 
 Role = Literal["player", "interrogator", "judge"]
 Outcome = Literal[
-    "ok", "empty", "length", "content_filter", "refused", "parse_error", "transport", "rate_limited"
+    "ok",
+    "empty",
+    "length",
+    "content_filter",
+    "refused",
+    "parse_error",
+    "bad_audio",
+    "transport",
+    "rate_limited",
 ]
-"""How a call ended. ``refused``: the provider declined (a 4xx, or a refusal field in the answer)."""
+"""How a call ended. ``refused``: the provider declined (a 4xx, or a refusal field in the answer).
+``bad_audio``, of failures only: the answer's sound cannot be used."""
 Openness = Literal["open", "closed", "unknown"]
 """Whether a model's weights can be had; ``unknown`` of imported players that models.toml does not have."""
 
@@ -56,7 +66,7 @@ class Audio(Record):
     """Hz"""
     channels: int = Field(ge=1)
     silence: float = Field(ge=0, le=1)
-    """Share of its frames that are silent."""
+    """Share of its frames in silent windows (see bench.audio.measure)."""
     clipping: float = Field(ge=0, le=1)
     """Share of its samples at full scale."""
 
@@ -77,6 +87,9 @@ class Usage(Record):
     completion_tokens: int = Field(ge=0)
     cached_tokens: int | None = Field(default=None, ge=0)
     reasoning_tokens: int | None = Field(default=None, ge=0)
+    audio_prompt_tokens: int | None = Field(default=None, ge=0)
+    """Of the prompt tokens, those of sound; absent where there were none, or the provider did not say."""
+    audio_completion_tokens: int | None = Field(default=None, ge=0)
     estimated: bool = False
 
 
@@ -145,7 +158,7 @@ class Scene(Record):
 
     character_name: str
     summary: str
-    """The one line that the interrogator saw."""
+    """The one line that the interrogator saw; empty where there is none, or it saw the card."""
     card: str
     """The player's system prompt as rendered, without a catalog entry's extra text."""
     situation_title: str
@@ -236,6 +249,11 @@ def sealed(record: R) -> R:
     return record.model_copy(update={"digest": digest_of(record)})
 
 
+def re_asks(judgement: Judgement) -> int:
+    """How often its judge was asked once more, with the fault of its reply named."""
+    return sum(call.turn > 1 for call in judgement.calls)
+
+
 def messages_sha256(messages: tuple[Message, ...]) -> str:
     """SHA-256 of a conversation's messages, which ties a judgement to what it judged."""
     return sha256_of([m.plain() for m in messages])
@@ -248,9 +266,9 @@ RECORD_TYPES: dict[str, type[Record]] = {
 }
 
 
-def json_schema(name: str) -> dict[str, Any]:
+def json_schema(name: str, kinds: Mapping[str, type[Record]] = RECORD_TYPES) -> dict[str, Any]:
     """JSON Schema (draft 2020-12) of one record type; ``schemas/<name>.schema.json`` holds it."""
-    schema = RECORD_TYPES[name].model_json_schema()
+    schema = kinds[name].model_json_schema()
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": f"Rolecall {name} record, version {SCHEMA_VERSION}",

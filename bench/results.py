@@ -3,6 +3,7 @@
     results/<suite>/<language>/<player>/player.json
     results/<suite>/<language>/<player>/conversations/<character>.<situation>.json
     results/<suite>/<language>/<player>/judgements/<judge>/<character>.<situation>.json
+    results/<suite>/<language>/<player>/audio/<SHA-256 of the file>.<wav, mp3 or flac>
     results/<suite>/<language>/board.json
 
 Folder and file names are slugs; the exact ids are in the records.
@@ -10,6 +11,7 @@ Folder and file names are slugs; the exact ids are in the records.
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterator
 from functools import lru_cache
@@ -23,6 +25,7 @@ from bench.errors import RecordError, StorageError
 from bench.files import BulkWriter, write_atomically
 from bench.records import (
     SCHEMA_VERSION,
+    Audio,
     Cell,
     Conversation,
     Judgement,
@@ -72,7 +75,7 @@ def _record_error(error: ValidationError, data: bytes, path: Path) -> RecordErro
     return RecordError(
         f"is not a valid record: {place + ': ' if place else ''}{first['msg']}",
         where=str(path),
-        mend="Restore it from version control, or delete it and run again.",
+        mend="Restore it from version control, or delete it and run again. `bench audit` finds all such.",
     )
 
 
@@ -98,15 +101,22 @@ class ResultsTree:
         folder = self.player_folder(cell.suite, cell.language, cell.player)
         return folder / "judgements" / _slug(judge) / _cell_file(cell)
 
+    def audio_path(self, cell: Cell, audio: Audio) -> Path:
+        folder = self.player_folder(cell.suite, cell.language, cell.player)
+        return folder / "audio" / f"{audio.sha256}.{audio.format}"
+
     # What there is
+
+    def suites(self) -> list[str]:
+        """Suites that have a folder, sorted; each is its own slug."""
+        return [folder.name for folder in _folders(self.root) if folder.name not in NOT_SUITES]
 
     def boards(self) -> Iterator[tuple[str, str]]:
         """(suite, language) of every board with at least one player, sorted; both are their own slugs."""
-        for suite in _folders(self.root):
-            if suite.name not in NOT_SUITES:
-                for language in _folders(suite):
-                    if any((player / "player.json").exists() for player in _folders(language)):
-                        yield suite.name, language.name
+        for suite in self.suites():
+            for language in _folders(self.root / suite):
+                if any((player / "player.json").exists() for player in _folders(language)):
+                    yield suite, language.name
 
     def players(self, suite: str, language: str) -> list[PlayerInfo]:
         """The players of a board, sorted by id."""
@@ -138,6 +148,19 @@ class ResultsTree:
         path = self.judgement_path(cell, judge)
         return read_record(Judgement, path) if path.exists() else None
 
+    def read_audio(self, cell: Cell, audio: Audio) -> bytes:
+        """The sound file of a message. Raises StorageError where it is not there, or holds other bytes."""
+        path = self.audio_path(cell, audio)
+        mend = "Restore it from version control, or have the conversation held again."
+        try:
+            data = path.read_bytes()
+        except OSError as error:
+            reason = f"the sound file cannot be read: {error.strerror}"
+            raise StorageError(reason, where=str(path), mend=mend) from None
+        if hashlib.sha256(data).hexdigest() != audio.sha256:
+            raise StorageError("the sound file is not the one that was heard", where=str(path), mend=mend)
+        return data
+
     # Writing
 
     def check_writable(self) -> None:
@@ -151,6 +174,23 @@ class ResultsTree:
     def write_conversation(self, record: Conversation, *, replace: bool = False) -> bool:
         """Write a conversation; one that is there stays unless ``replace``. Returns whether written."""
         return write_atomically(self.conversation_path(record), _bytes(record), replace=replace)
+
+    def write_audio(self, cell: Cell, audio: Audio, data: bytes) -> bool:
+        """Write a sound file, before the conversation whose message it is. Returns whether written."""
+        return write_atomically(self.audio_path(cell, audio), data)
+
+    def drop_audio(self, record: Conversation) -> None:
+        """Delete the sound files of a conversation that is not kept, unless one that is has them too."""
+        if not sounds_of(record):
+            return
+        used = {
+            audio.sha256
+            for talk in self.conversations(record.suite, record.language, record.player)
+            for audio in sounds_of(talk)
+        }
+        for audio in sounds_of(record):
+            if audio.sha256 not in used:
+                self.audio_path(record, audio).unlink(missing_ok=True)
 
     def write_judgement(self, record: Judgement, *, replace: bool = False) -> bool:
         """Write a judgement; one that is there stays unless ``replace``. Returns whether written."""
@@ -171,6 +211,11 @@ class ResultsTree:
         return write_atomically(
             self.player_folder(suite, language, info.player) / "player.json", _bytes(info)
         )
+
+
+def sounds_of(conversation: Conversation) -> list[Audio]:
+    """The sounds of a conversation's messages, in their order."""
+    return [message.audio for message in conversation.messages if message.audio is not None]
 
 
 def _bytes(record: Record) -> bytes:

@@ -5,13 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from functools import partial
 from typing import Protocol as Interface
 from typing import TypeVar
 
 from bench.catalog import Catalog
-from bench.chat.budget import Budget
 from bench.chat.budget import BudgetReached as BudgetReached
 from bench.chat.client import Chat
 from bench.chat.requests import ChatRequest, Reply
@@ -19,7 +17,7 @@ from bench.errors import ProviderError, StorageError
 from bench.keeping import Keeper
 from bench.plan import CellWork, Plan
 from bench.protocols import Protocol
-from bench.records import Conversation, Judgement
+from bench.records import Conversation, Judgement, re_asks
 from bench.results import ResultsTree
 
 T = TypeVar("T")
@@ -66,13 +64,11 @@ class Runner:
         catalog: Catalog,
         *,
         listeners: Sequence[Listener] = (),
-        max_cost: Decimal | None = None,
     ) -> None:
         self._protocol = protocol
         self._keeper = Keeper(protocol, tree, catalog)
         self._chat = chat
         self._catalog = catalog
-        self._budget = Budget(max_cost, chat.stats)
         self._listeners = listeners
         self._stop: ProviderError | StorageError | BudgetReached | None = None
         self._windows: dict[str, asyncio.Semaphore] = {}
@@ -106,7 +102,8 @@ class Runner:
         More would only leave more of them half finished when a run is stopped.
         """
         talkers = self._protocol.talkers(player)
-        providers = {self._catalog.model(name).provider for _, name in talkers}
+        called = [name for _, name in talkers] or [player]
+        providers = {self._catalog.model(name).provider for name in called}
         key = " ".join(sorted(providers))
         if key not in self._windows:
             size = sum(self._catalog.providers[name].max_concurrent for name in providers)
@@ -141,12 +138,11 @@ class Runner:
     async def _ask(self, request: ChatRequest) -> Reply:
         if self._stop is not None:
             raise self._stop
-        self._budget.check()
         return await self._chat.ask(request)
 
 
 def _re_asks(record: Conversation | Judgement) -> int:
     """Calls of a record beyond the first for each message, or for the verdict."""
     if isinstance(record, Judgement):
-        return max(0, len(record.calls) - 1)
+        return re_asks(record)
     return len(record.calls) - len({(call.role, call.turn) for call in record.calls})

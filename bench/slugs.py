@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from functools import lru_cache
 
 MAX_LENGTH = 60
 HASH_LENGTH = 8
@@ -14,6 +15,7 @@ _RESERVED = frozenset(
 _LOOKS_HASHED = re.compile(rf"(.*-)?[0-9a-f]{{{HASH_LENGTH}}}")
 
 
+@lru_cache(maxsize=1 << 14)
 def slug(name: str) -> str:
     """A name of ``[a-z0-9-]``, at most 69 characters, safe on every file system and different for every id.
 

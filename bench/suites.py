@@ -182,7 +182,11 @@ class Suite:
 def suite_files(prompts: Path) -> dict[str, Path]:
     """The file of every suite below ``prompts``, by id."""
     if not prompts.is_dir():
-        raise CatalogError("no such folder", where=str(prompts), mend="Name the prompts folder by --prompts.")
+        raise CatalogError(
+            "no such folder",
+            where=str(prompts),
+            mend="Call `bench` in Rolecall's own folder, or name the folder of the texts by --prompts.",
+        )
     found: dict[str, Path] = {}
     for path in sorted(prompts.glob("*/*.toml")):
         if not any(path.parent.glob("*.jinja")):

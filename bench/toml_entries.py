@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 import tomllib
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -92,13 +93,25 @@ def checked_id(name: str, where: str) -> str:
     return name
 
 
-def named(name: str, known: list[str] | tuple[str, ...], what: str, where: str) -> CatalogError:
-    """The error for a ``what`` called ``name`` that does not exist, with the nearest that does."""
-    near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+SHORT = 3
+"""Among names up to this length, such as codes of languages, one letter in common means nothing."""
+MOST_LISTED = 12
+_LISTED_BY = {"model": "models", "player": "models", "judge": "models", "suite": "suites"}
+"""Which command lists all there are, by what is named."""
+
+
+def named(name: str, known: Collection[str], what: str, where: str) -> CatalogError:
+    """The error for a ``what`` called ``name`` that does not exist: with the nearest that does, or all."""
+    names = sorted(known)
+    near = difflib.get_close_matches(name, names, n=1, cutoff=0.75 if len(name) <= SHORT else 0.5)
     if near:
         mend = f"Did you mean {near[0]!r}?"
-    elif known:
-        mend = f"There are: {', '.join(sorted(known)[:12])}{', ...' if len(known) > 12 else ''}."
-    else:
+    elif not names:
         mend = ""
+    elif len(names) <= MOST_LISTED:
+        mend = f"There are: {', '.join(names)}."
+    elif what in _LISTED_BY:
+        mend = f"`bench {_LISTED_BY[what]}` lists all {len(names)}."
+    else:
+        mend = f"There are {', '.join(names[:MOST_LISTED])} and {len(names) - MOST_LISTED} more."
     return CatalogError(f"no {what} is called {name!r}", where=where, mend=mend)

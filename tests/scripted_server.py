@@ -88,6 +88,11 @@ def plausible_text(seen: Seen) -> str:
     body = seen.body
     last = str(body["messages"][-1]["content"])
     asked = json.dumps(body.get("response_format", "")) + last
+    if '"band"' in asked:
+        return json.dumps(banded(seen.digest), ensure_ascii=False)
+    if "_score" in asked and '"scores"' not in asked:  # of one answer, by the one who asks on
+        more = {"next_utterance": utterance(seen.digest)} if "next_utterance" in asked else {}
+        return json.dumps(rating(seen.digest) | more, ensure_ascii=False)
     if "next_utterance" in asked:
         return json.dumps({"next_utterance": utterance(seen.digest)}, ensure_ascii=False)
     if '"scores"' in asked or "_score" in asked:
@@ -118,6 +123,21 @@ def spoken(digest: int) -> str:
     return (
         " ".join(sentences[(digest // 7 + i) % len(sentences)] for i in range(count)) + f" ({digest % 9973})"
     )
+
+
+def rating(digest: int) -> Json:
+    """A valid rating of one answer, 1 to 10."""
+    entry: Json = {"is_refusal_explanation": "The bot answers.", "is_refusal": False}
+    for position, name in enumerate(CRITERIA):
+        score = 1 + (digest >> (4 * position)) % 10
+        entry |= {f"{name}_explanation": f"'...' so I give {score}.", f"{name}_score": score}
+    return entry
+
+
+def banded(digest: int) -> Json:
+    """A valid score of human likeness."""
+    low, high = ((0, 20), (21, 40), (41, 60), (61, 80), (81, 100))[digest % 5]
+    return {"analysis": "It talks.", "band": f"{low}-{high}", "score": low + (digest // 5) % (high - low + 1)}
 
 
 def verdict(conversation: str, digest: int, turns: int | None = None) -> Json:
@@ -153,7 +173,7 @@ def completion(text: str | None, seen: Seen | None = None, **changes: Any) -> An
         },
     }
     for key, value in changes.items():
-        if key in ("refusal", "reasoning_content", "reasoning", "tool_calls", "content"):
+        if key in ("refusal", "reasoning_content", "reasoning", "tool_calls", "content", "audio"):
             message[key] = value
         elif key in ("finish_reason",):
             choice[key] = value

@@ -108,9 +108,15 @@ def test_a_price_of_nothing_is_known_and_no_price_is_not() -> None:
 
 
 def test_imported_records_without_calls_cost_the_unknown() -> None:
-    rows = cost_rows([talk()], [judged("strict")])
+    imported = talk().model_copy(update={"origin": "elsewhere"})
+    verdict = judged("strict").model_copy(update={"origin": "elsewhere"})
+    rows = cost_rows([imported], [verdict])
     assert [row.took for row in rows] == [Took(silent=1), Took(silent=1)]
     assert not total(rows).known
+
+
+def test_a_player_that_nobody_calls_costs_nothing() -> None:
+    assert cost_rows([talk()], []) == []
 
 
 def test_a_batch_costs_what_its_discount_leaves() -> None:

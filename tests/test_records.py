@@ -28,7 +28,7 @@ from bench.records import (
     sha256_of,
 )
 from bench.results import ResultsTree, read_record
-from bench.scores.forms import board_schema
+from bench.schemas import all_schemas
 from tests.synthetic import make_tree
 from tests.tiny import ROOT, said
 
@@ -208,21 +208,20 @@ def _sample(tree: ResultsTree, name: str) -> tuple[Path, Any]:
     return places[name], RECORD_TYPES[name]
 
 
-@pytest.mark.parametrize("name", [*RECORD_TYPES, "board"])
+@pytest.mark.parametrize("name", all_schemas())
 def test_the_schema_in_the_repository_is_the_one_of_the_code(name: str) -> None:
-    made = board_schema() if name == "board" else json_schema(name)
     path = ROOT / "schemas" / f"{name}.schema.json"
-    assert path.read_text(encoding="utf-8") == canonical(made), "run `bench schemas`"
+    assert path.read_text(encoding="utf-8") == canonical(all_schemas()[name]), "run `bench schemas`"
 
 
 def test_the_repository_has_no_schema_too_many() -> None:
     names = {path.name for path in (ROOT / "schemas").iterdir()}
-    assert names == {f"{name}.schema.json" for name in (*RECORD_TYPES, "board")}
+    assert names == {f"{name}.schema.json" for name in all_schemas()}
 
 
-@pytest.mark.parametrize("name", [*RECORD_TYPES, "board"])
+@pytest.mark.parametrize("name", all_schemas())
 def test_a_schema_is_one(name: str) -> None:
-    Draft202012Validator.check_schema(board_schema() if name == "board" else json_schema(name))
+    Draft202012Validator.check_schema(all_schemas()[name])
 
 
 @pytest.mark.parametrize("name", sorted(RECORD_TYPES))

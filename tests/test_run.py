@@ -36,7 +36,6 @@ def run(
     *,
     players: Sequence[str] = ("bard",),
     judges: Sequence[str] = ("strict",),
-    max_cost: Decimal | None = None,
     redo: Redo = NO_REDO,
 ) -> RunReport:
     report = RunReport()
@@ -45,7 +44,7 @@ def run(
         protocol = tiny.protocol()
         plan = make_plan(protocol, tiny.tree, players, judges, redo=redo)
         real = cast(Chat, chat)
-        runner = Runner(protocol, tiny.tree, real, tiny.catalog(), listeners=(report,), max_cost=max_cost)
+        runner = Runner(protocol, tiny.tree, real, tiny.catalog(), listeners=(report,))
         await runner.run(plan)
 
     try:
@@ -205,8 +204,8 @@ def test_the_failed_is_replaced_by_a_later_success(tiny: Tiny) -> None:
 
 
 def test_a_budget_stops_the_run_cleanly(tiny: Tiny) -> None:
-    chat = FakeChat(good)
-    report = run(tiny, chat, max_cost=COST * 12)
+    chat = FakeChat(good, COST * 12)
+    report = run(tiny, chat)
     assert report.budget_reached
     assert 12 <= chat.stats.asked < sum(CALLS.values())
     assert chat.stats.cost <= COST * (12 + TALKS)
@@ -223,14 +222,14 @@ def test_a_budget_lets_calls_in_flight_end(tiny: Tiny) -> None:
         ended.append(request.role)
         return ok(good_text(request), cost=Decimal(1) if first else COST)
 
-    chat = FakeChat(answer)
-    assert run(tiny, chat, max_cost=Decimal(1)).budget_reached
+    chat = FakeChat(answer, Decimal(1))
+    assert run(tiny, chat).budget_reached
     assert len(ended) == chat.stats.asked == TALKS
     assert chat.stats.in_flight == 0
 
 
 def test_a_run_goes_on_where_its_budget_ended(tiny: Tiny) -> None:
-    run(tiny, FakeChat(good), max_cost=COST * 24)
+    run(tiny, FakeChat(good, COST * 24))
     before = bytes_below(tiny.tree.root)
     run(tiny, FakeChat(good))
     after = bytes_below(tiny.tree.root)
@@ -239,7 +238,7 @@ def test_a_run_goes_on_where_its_budget_ended(tiny: Tiny) -> None:
 
 
 def test_a_budget_that_is_not_reached_changes_nothing(tiny: Tiny) -> None:
-    report = run(tiny, FakeChat(good), max_cost=Decimal(100))
+    report = run(tiny, FakeChat(good, Decimal(100)))
     assert (report.budget_reached, report.judgements) == (False, TALKS)
 
 
@@ -247,7 +246,7 @@ def test_calls_of_unknown_price_do_not_use_up_a_budget(tiny: Tiny) -> None:
     async def answer(request: ChatRequest) -> Reply:
         return ok(good_text(request), cost=None)
 
-    assert not run(tiny, FakeChat(answer), max_cost=COST).budget_reached
+    assert not run(tiny, FakeChat(answer, COST)).budget_reached
 
 
 @pytest.mark.parametrize("error", [ProviderError("no API key"), StorageError("disk full")])

@@ -49,7 +49,10 @@ def test_the_lock_alone_is_installed_with_its_hashes_checked() -> None:
 
 
 def test_known_vulnerabilities_are_looked_for_without_blocking_a_change() -> None:
-    assert "pip-audit" in WORKFLOW
+    command = re.search(r"(?m)^ *- run: pipx run pip-audit (?P<options>.*)$", WORKFLOW)
+    assert command is not None
+    options = command["options"].split()
+    assert options == ["--requirement", "requirements.lock", "--require-hashes", "--disable-pip", "--strict"]
     assert "continue-on-error: true" in WORKFLOW
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.catalog import Catalog, load_catalog
+from bench.chat.budget import BudgetReached
 from bench.chat.requests import ChatRequest, Reply
 from bench.chat.stats import Stats
 from bench.protocols.pingpong_v2 import PingPongV2
@@ -264,14 +265,19 @@ class Script:
 
 
 class FakeChat:
-    """Stands for a Chat in a run: asks a script, counts calls and money."""
+    """Stands for a Chat in a run: asks a script, counts calls and money, and spends no more than it may."""
 
-    def __init__(self, ask: Callable[[ChatRequest], Any] | None = None) -> None:
+    def __init__(
+        self, ask: Callable[[ChatRequest], Any] | None = None, max_cost: Decimal | None = None
+    ) -> None:
+        self.max_cost = max_cost
         self.script = Script()
         self.stats = Stats()
         self._ask = ask or self.script
 
     async def ask(self, request: ChatRequest) -> Reply:
+        if self.max_cost is not None and self.stats.cost >= self.max_cost:
+            raise BudgetReached
         if self._ask is not self.script:
             self.script.asked.append(request)
         self.stats.asked += 1

@@ -10,6 +10,7 @@ from bench.audit.files import FileAudit
 from bench.audit.findings import Findings
 from bench.audit.measure import Measure, Scene
 from bench.audit.places import BoardFiles, PlayerFiles
+from bench.audit.sounds import audit_sounds
 from bench.records import Conversation, Judgement, PlayerInfo, messages_sha256
 from bench.results import ResultsTree
 
@@ -40,6 +41,7 @@ class EvidenceAudit:
         self.findings = findings
         self.files = FileAudit(tree, findings)
         self.played: list[Played] = []
+        self.infos: list[PlayerInfo] = []
         self.said: dict[str, Path] = {}
         """SHA-256 of messages to the first conversation that holds them."""
         self.judges: set[str] = set()
@@ -58,10 +60,12 @@ class EvidenceAudit:
         imported = 0
         for path in files.conversations:
             imported += self._conversation(path, played)
+        audit_sounds(self.tree, played.conversations.values(), files.audio, self.findings)
         for path in files.judgements:
             imported += self._judgement(path, played)
         if info:
             self._say_unknown(info, files, imported)
+            self.infos.append(info)
             self.played.append(played)
 
     def _say_unknown(self, info: PlayerInfo, files: PlayerFiles, imported: int) -> None:
@@ -73,7 +77,9 @@ class EvidenceAudit:
             text = f"{imported} of {records} records are imported: what they say cannot be checked further"
             self.findings.add("imported", files.folder, text)
         elif self.measure.protocol is not None and not self.measure.knows_model(info.player):
-            text = f"{info.player!r} is not in models.toml: fingerprints of its conversations unchecked"
+            known = info.player in self.measure.protocol.catalog.models
+            why = "plays from a folder that is not here" if known else "is not in models.toml"
+            text = f"{info.player!r} {why}: fingerprints of its conversations unchecked"
             self.findings.add("fingerprint-unknown", files.info or files.folder, text, "player")
 
     # One record against the others and the suite
@@ -145,6 +151,11 @@ class EvidenceAudit:
     def _check_verdict(self, record: Judgement, conversation: Conversation, path: Path) -> None:
         """Hold the turns against the conversation's and the raw replies."""
         due = self.measure.verdicts_due(conversation)
+        for n, turn in enumerate(record.turns):
+            if turn.detail is not None and turn.detail.get("consistent") is False:
+                stated, follows = turn.scores, turn.detail.get("derived_score")
+                text = f"it states {', '.join(map(str, stated.values()))}, its steps come to {follows}"
+                self.findings.add("final-differs", path, text, f"turns.{n}.detail")
         if record.status == "ok" and due is not None and len(record.turns) != due:
             text = f"{len(record.turns)} turns of a conversation with {due}"
             self.findings.add("inconsistent", path, text, "turns")

@@ -20,7 +20,7 @@ from bench.records import (
     sha256_of,
 )
 from bench.results import ResultsTree
-from bench.scores.frame import SCALES
+from bench.scores.rules import rules_of
 
 T = TypeVar("T", bound=Record)
 
@@ -126,7 +126,7 @@ class FileAudit:
             names = {criterion.name for criterion in protocol.criteria}
         else:
             names = set(record.turns[0].scores) if record.turns else set()
-        low, high = SCALES.get(record.protocol, (float("-inf"), float("inf")))
+        low, high = rules_of(record.protocol).scale or (float("-inf"), float("inf"))
         for n, turn in enumerate(record.turns):
             if turn.scores.keys() != names:
                 due = ", ".join(sorted(names))

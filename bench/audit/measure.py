@@ -44,8 +44,11 @@ class Measure:
         return self.protocol.judgement_fingerprint(record.cell(), record.judge, record.conversation_sha256)
 
     def knows_model(self, name: str) -> bool:
-        """Whether the catalog has a model called ``name``."""
-        return self.protocol is not None and name in self.protocol.catalog.models
+        """Whether the catalog has a model called ``name``, and its recordings, if it has any, are here."""
+        if self.protocol is None or name not in self.protocol.catalog.models:
+            return False
+        folder = self.protocol.catalog.recordings(name)
+        return folder is None or folder.is_dir()
 
     def _knows(self, model: str, record: Conversation | Judgement) -> bool:
         scenes = self.scenes or []

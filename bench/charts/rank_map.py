@@ -25,7 +25,7 @@ DASHES: tuple[Dashes, ...] = ("solid", (0, (5, 2)), (0, (1.5, 1.5)))
 
 WIDTH = 9.0
 ROW = 0.27
-HEAD, FOOT = 0.75, 0.55
+HEAD, FOOT = 0.75, 0.7
 LEFT, RIGHT = 0.44, 0.66
 """Where the two axes of ranks stand, as shares of the width: outside them are the names."""
 BANDS = 0.4
@@ -78,6 +78,14 @@ def caption(made: RankMap) -> str:
     return f"Spearman {_number(made.spearman)}; Kendall {_number(made.kendall)}; {made.n} models"
 
 
+def bands_note(made: RankMap) -> str:
+    """What the open ranks of our side are."""
+    return {
+        "pairs": "the ranks that a comparison on the same scenes, pair by pair, leaves open",
+        "intervals": "the ranks that our intervals leave open",
+    }[made.left_open_by]
+
+
 def _number(made: Correlation) -> str:
     if made.value is None or made.p is None:
         return f"unknown ({made.reason})"
@@ -103,13 +111,14 @@ def _figure(made: RankMap, links: Mapping[str, str]) -> Figure:
         _line(axes, model, styles[model.family], model.player in made.movers, links.get(model.player))
     _names(axes, made, links)
     _heads(axes, made)
-    figure.text(0.5, 0.12 / height, caption(made), ha="center", va="bottom", fontsize=8, color=INK)
+    for y, text in ((0.27, caption(made)), (0.1, f"Bars beside our ranks: {bands_note(made)}")):
+        figure.text(0.5, y / height, text, ha="center", va="bottom", fontsize=8, color=INK)
     _legend(figure, styles, (FOOT - 0.2) / height)
     return figure
 
 
 def _bands(axes: Axes, made: RankMap, styles: Mapping[str, Style]) -> None:
-    """For each player the ranks that its interval leaves open: one upright bar each, side by side."""
+    """For each player the ranks that are left open: one upright bar each, side by side."""
     for n, model in enumerate(made.models):
         if model.our_rank_low is None or model.our_rank_high is None:
             continue

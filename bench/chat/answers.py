@@ -35,6 +35,8 @@ class Answer(Record):
     detail: str = ""
     batch: bool | None = None
     """True where it came through the provider's Batch API."""
+    sound: str | None = None
+    """A spoken answer's sound file in base64, as it came; ``text`` is then its transcript."""
 
 
 def answer_from(content: bytes, messages: Sequence[Message], secrets: Iterable[str]) -> Answer | Fault:
@@ -90,7 +92,8 @@ def _answer_in(
 def _read(
     payload: Mapping[str, Any], message: Mapping[str, Any], finish: str | None, messages: Sequence[Message]
 ) -> Answer:
-    said = scalar_text(_content(message.get("content")))
+    transcript, sound = _spoken(message.get("audio"))
+    said = scalar_text(_content(message.get("content")) or transcript)
     refusal = scalar_text(_content(message.get("refusal")))
     reasoning = scalar_text(_content(message.get("reasoning_content") or message.get("reasoning")))
     outcome: Literal["ok", "empty", "length", "content_filter", "refused"]
@@ -100,7 +103,7 @@ def _read(
         detail = "cut off at the token limit"
     elif outcome == "content_filter":
         detail = "stopped by the provider's content filter"
-    if outcome != "content_filter" and not said.strip():
+    if outcome != "content_filter" and not said.strip() and sound is None:
         if refusal.strip():
             outcome, detail = "refused", f"refused: {shortened(refusal, ())}"
             said = refusal
@@ -116,6 +119,7 @@ def _read(
         system_fingerprint=_name(payload.get("system_fingerprint")),
         served_model=_name(payload.get("model")),
         detail=detail,
+        sound=sound,
     )
 
 
@@ -138,6 +142,9 @@ def usage_of(given: object, messages: Sequence[Message], written: str) -> Usage:
         completion_tokens=completion,
         cached_tokens=_count(cached if cached is not None else usage.get("prompt_cache_hit_tokens")),
         reasoning_tokens=_count(reasoned),
+        # Most providers write 0 of calls without sound: that is no fact about them.
+        audio_prompt_tokens=_audio_tokens(prompt_details),
+        audio_completion_tokens=_audio_tokens(completion_details),
     )
 
 
@@ -173,6 +180,19 @@ def _content(content: object) -> str:
         texts = [p.get("text") for p in content if isinstance(p, dict) and p.get("type") in ("text", None)]
         return "".join(t for t in texts if isinstance(t, str))
     return ""
+
+
+def _spoken(audio: object) -> tuple[str, str | None]:
+    """Transcript and base64 of a message's ``audio``."""
+    if not isinstance(audio, dict):
+        return "", None
+    transcript, data = audio.get("transcript"), audio.get("data")
+    sound = data if isinstance(data, str) and data and data.isascii() else None
+    return transcript if isinstance(transcript, str) else "", sound
+
+
+def _audio_tokens(details: object) -> int | None:
+    return (_count(details.get("audio_tokens")) or None) if isinstance(details, dict) else None
 
 
 def _why_empty(message: Mapping[str, Any], reasoning: str, finish: str | None) -> str:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from typing import Any
 
 from bench.catalog import Model, Provider
-from bench.chat.requests import ChatRequest, scalar_text
+from bench.chat.requests import ChatRequest, Sound, scalar_text
 from bench.records import Message
 
 RESERVED = frozenset({"model", "messages", "response_format", "seed", "stream", "n"})
@@ -24,6 +25,9 @@ def body_of(request: ChatRequest, model: Model, provider: Provider) -> dict[str,
         "messages": [{"role": m.role, "content": m.content} for m in messages],
         **request.parameters,
     }
+    if request.sounds:
+        last = body["messages"][-1]
+        last["content"] = _with_sounds(last["content"], request.sounds)
     takes_schema = provider.json_schema if model.json_schema is None else model.json_schema
     if takes_schema and request.response_schema is not None:
         body["response_format"] = {
@@ -42,6 +46,15 @@ def body_of(request: ChatRequest, model: Model, provider: Provider) -> dict[str,
     if limit_name != "max_tokens" and "max_tokens" in body:
         body[limit_name] = body.pop("max_tokens")
     return body
+
+
+def _with_sounds(text: str, sounds: tuple[Sound, ...]) -> list[dict[str, Any]]:
+    """The content of a message in parts: its text, where there is one, and the sounds."""
+    parts: list[dict[str, Any]] = [{"type": "text", "text": text}] if text else []
+    for sound in sounds:
+        data = base64.b64encode(sound.data).decode("ascii")
+        parts.append({"type": "input_audio", "input_audio": {"data": data, "format": sound.format}})
+    return parts
 
 
 def folded(messages: tuple[Message, ...]) -> tuple[Message, ...]:

@@ -83,11 +83,21 @@ class _Entry(Record):
 
 
 class ResponseCache:
-    """Final answers by request. A context manager; belongs to one thread, shared with other processes."""
+    """Final answers by request. A context manager; belongs to one thread, shared with other processes.
 
-    def __init__(self, folder: Path, warn: Callable[[str], None] = lambda message: None) -> None:
+    Where it cannot be used, ``warn`` is told once: what is wrong, what it means (``without``), what to do.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        warn: Callable[[str], None] = lambda message: None,
+        *,
+        without: str = "The run goes on without it.",
+    ) -> None:
         self.folder = folder
         self._warn_user = warn
+        self._without = without
         self._warned = False
         self._unsaved: dict[str, str] = {}
         self._try_again_at = 0.0
@@ -97,7 +107,7 @@ class ResponseCache:
         try:
             self._disk = _opened(folder)
         except _FAULTS as error:
-            self._warn(error, "the run goes on without it")
+            self._warn(error, self._without)
         else:
             self._claims = Claims(folder)
 
@@ -124,7 +134,7 @@ class ResponseCache:
             try:
                 text = self._disk.get(key)
             except ValueError as error:  # refused by JsonTextDisk: this row alone is bad
-                self._warn(error, "the entry is left out")
+                self._warn(error, "The entry is left out.")
             except _FAULTS as error:
                 self._give_up(error)
         if text is None:
@@ -149,7 +159,7 @@ class ResponseCache:
             self._disk.set(key, text)
         except _FAULTS as error:
             if _is_lock(error):
-                self._warn(error, "its entries wait in memory")
+                self._warn(error, "Its entries wait in memory.")
                 self._hold(key, text)
                 self._try_again_at = monotonic() + RETRY_LOCKED_SECONDS
             else:
@@ -200,10 +210,10 @@ class ResponseCache:
     def _stop_writing(self, error: BaseException) -> None:
         """The disk is full, or not ours to write to: what is kept can still be read, and is paid for."""
         self._writable = False
-        self._warn(error, "what is answered from now on is not kept")
+        self._warn(error, "What is answered from now on is not kept.")
 
     def _give_up(self, error: BaseException) -> None:
-        self._warn(error, "the run goes on without it")
+        self._warn(error, self._without)
         with contextlib.suppress(*_FAULTS):
             self._disk.close()
         self._disk = None
@@ -211,8 +221,43 @@ class ResponseCache:
     def _warn(self, error: BaseException, consequence: str) -> None:
         if not self._warned:
             self._warned = True
-            reason = " ".join(str(error).split()) or ("locked" if _is_lock(error) else type(error).__name__)
-            self._warn_user(f"{self.folder}: the response cache cannot be used ({reason}); {consequence}.")
+            reason, mend = _told(error)
+            self._warn_user(
+                f"{self.folder}: the response cache cannot be used: {reason}. {consequence} {mend}"
+            )
+
+
+_ANOTHER = "Name another folder by --cache, or delete this one."
+_REASONS: tuple[tuple[tuple[str, ...], str, str], ...] = (
+    (("locked",), "another process has it locked", "It is used again once that has ended."),
+    (
+        ("full", "no space", "quota"),
+        "the disk is full",
+        "Free some space, or name another folder by --cache.",
+    ),
+    (
+        ("readonly", "read-only", "permission", "not permitted"),
+        "it cannot be written",
+        "Change its permissions, or name another folder by --cache.",
+    ),
+    (("file exists", "not a directory"), "a file stands in its place", "Name a folder by --cache."),
+    (
+        ("unable to open",),
+        "its database cannot be opened",
+        "Check its permissions, name another folder by --cache, or delete this one.",
+    ),
+    (("refused",), "an entry in it is not of Rolecall's making", _ANOTHER),
+)
+"""What words of an error mean for a user, and what to do; the first that fits counts."""
+
+
+def _told(error: BaseException) -> tuple[str, str]:
+    """What is wrong with the cache, in plain words, and the mend."""
+    words = "locked" if _is_lock(error) else str(error).lower()
+    for signs, reason, mend in _REASONS:
+        if any(sign in words for sign in signs):
+            return reason, mend
+    return "what is in it is damaged, or not of Rolecall's making", _ANOTHER
 
 
 def _is_lock(error: BaseException) -> bool:

@@ -25,7 +25,7 @@ from bench.chat.retry import RetryPolicy
 from bench.chat.secrets import Environment, is_http, key_of, shown_url
 from bench.chat.stats import Stats
 from bench.errors import ProviderError
-from bench.records import Outcome
+from bench.records import Outcome, Usage
 
 if TYPE_CHECKING:
     from bench.chat.endpoint import Endpoint
@@ -54,6 +54,11 @@ class Prepared:
     body: str
     key: str
 
+    def cost_of(self, usage: Usage, *, batch: bool = False) -> Decimal | None:
+        """US dollars for ``usage`` of this request; None where it is not known."""
+        heard, spoke = bool(self.request.sounds), self.request.spoken
+        return self.model.cost_of(usage, batch=batch, heard=heard, spoke=spoke)
+
 
 @dataclass(slots=True)
 class _Flight:
@@ -68,8 +73,8 @@ class Chat:
 
     ``embedded`` starts the embedded model's server; it is called in a thread, at the first call that the
     cache does not answer. ``embedded_identity`` stands for it in cache keys. Its owner ends the server.
-    ``on_call`` hears every reply, cached ones too. Once ``max_cost`` US dollars are spent nothing is sent any
-    more: what would have to be raises BudgetReached.
+    ``on_call`` hears every reply, cached ones too. Once ``max_cost`` US dollars are spent, what may cost more
+    is not sent and raises BudgetReached.
     """
 
     def __init__(
@@ -155,7 +160,7 @@ class Chat:
     def kept(self, prepared: Prepared) -> Reply | None:
         """The reply that the cache holds; None where there is none."""
         answer = self._cache.get(prepared.key) if self._cache is not None else None
-        return None if answer is None else replace(_reply(answer, prepared.model, attempts=0), cached=True)
+        return None if answer is None else replace(_reply(answer, prepared, attempts=0), cached=True)
 
     async def _shared(self, prepared: Prepared) -> Reply:
         """The reply to a call that is sent, or that an equal request in flight has sent already."""
@@ -204,7 +209,7 @@ class Chat:
 
         def start() -> None:
             nonlocal attempts
-            self._budget.check()
+            self._budget.check(prepared.model)
             attempts += 1
             self.stats.sent += 1
             self.stats.retried += attempts > 1
@@ -216,7 +221,7 @@ class Chat:
             finally:
                 self.stats.in_flight -= 1
             if isinstance(result, Fault) and result.usage is not None:
-                self.stats.paid(result.usage, prepared.model.cost_of(result.usage))
+                self.stats.paid(result.usage, prepared.cost_of(result.usage))
             return result
 
         result = await attempt()
@@ -227,7 +232,7 @@ class Chat:
         self._succeeded.add(prepared.request.model)
         if self._cache is not None:
             self._cache.put(prepared.key, result)
-        reply = _reply(result, prepared.model, attempts)
+        reply = _reply(result, prepared, attempts)
         self.stats.spent(reply)
         return reply
 
@@ -305,16 +310,17 @@ class Chat:
         return Endpoint(name, provider, base_url, key, Limits(provider))
 
 
-def _reply(answer: Answer, model: Model, attempts: int) -> Reply:
+def _reply(answer: Answer, prepared: Prepared, attempts: int) -> Reply:
     return Reply(
         outcome=answer.outcome,
         text=answer.text,
         finish_reason=answer.finish_reason,
         usage=answer.usage,
-        cost=model.cost_of(answer.usage, batch=bool(answer.batch)),
+        cost=prepared.cost_of(answer.usage, batch=bool(answer.batch)),
         system_fingerprint=answer.system_fingerprint,
         served_model=answer.served_model,
         detail=answer.detail,
         batch=answer.batch,
         attempts=attempts,
+        sound=answer.sound,
     )

@@ -11,7 +11,19 @@ from pydantic import JsonValue
 
 from bench.records import Message, Outcome, Role, Usage
 
+SOUND_TOKENS_HEARD = 10
+SOUND_TOKENS_SPOKEN = 20
+"""Tokens that a second of sound takes, for estimates: a prompt's and an answer's, as OpenAI counts them."""
+
 _SURROGATES = re.compile("[\ud800-\udfff]")
+
+
+@dataclass(frozen=True, slots=True)
+class Sound:
+    """A sound file to be sent: ``format`` as the chat API names it."""
+
+    format: str
+    data: bytes = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +40,13 @@ class ChatRequest:
     seed: int | None = None
     sample: int = 0
     """Tells equal requests apart that shall be answered anew: part of the cache key, never sent."""
+    sounds: tuple[Sound, ...] = ()
+    """Go with the last message, after its text."""
+
+    @property
+    def spoken(self) -> bool:
+        """Whether the answer is asked for as sound."""
+        return "audio" in self.parameters
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +68,8 @@ class Reply:
     """Nothing was sent for it: it came from the cache, or from an equal request in flight."""
     attempts: int = 0
     """Requests sent for it; 0 where it came from the cache."""
+    sound: str | None = field(default=None, repr=False)
+    """The answer's sound file in base64, as it came; ``text`` is then its transcript."""
 
 
 def scalar_text(text: str) -> str:

@@ -6,8 +6,11 @@ import contextlib
 import errno
 import importlib
 import os
+import signal
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -25,9 +28,12 @@ COMMANDS = {
     "cost": "bench.cli.cost:cost",
     "rank-map": "bench.cli.rankmap:rank_map",
     "analyse": "bench.cli.analyse:analyse",
+    "agreement": "bench.cli.agreement:agreement",
+    "topics": "bench.cli.topics:topics",
     "audit": "bench.cli.audit:audit",
     "export": "bench.cli.interop:export",
     "import": "bench.cli.interop:import_",
+    "annotate": "bench.cli.annotate:annotate",
     "site": "bench.cli.website:site",
     "serve-local": "bench.cli.local:serve_local",
     "schemas": "bench.cli.evidence:schemas",
@@ -36,10 +42,12 @@ COMMANDS = {
 """Commands and where they are; a command's module, and what it needs, is loaded when it is called."""
 
 _DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
+SIGPIPE_STATUS = 141
+"""What a shell gives for a process that died of SIGPIPE, which is 13."""
 
 
 class Commands(click.Group):
-    """A group that loads its commands late and turns the user's mistakes into one line and status 1."""
+    """A group that loads its commands late."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -52,11 +60,37 @@ class Commands(click.Group):
         assert isinstance(command, click.Command)
         return command
 
+    def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
+        with _reader_watched():
+            return super().make_context(*args, **kwargs)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        with _reader_watched():
+            return super().invoke(ctx)
+
+
+class _Unread(Exception):
+    """Whoever read the output (`| head`) has gone."""
+
+
+@contextlib.contextmanager
+def _reader_watched() -> Iterator[None]:
+    """Tell a reader that has gone by an exception of our own: click ends with status 1, and so does rich."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise _Unread from None
+    except SystemExit as end:
+        if isinstance(end.__context__, BrokenPipeError):
+            raise _Unread from None
+        raise
+
 
 @click.group(
     cls=Commands,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
-    epilog="Start with `bench suites`, then `bench plan SUITE` to see calls, tokens and cost before you pay.",
+    epilog="Start with `bench suites`, then `bench plan SUITE` to see calls, tokens and cost before you pay."
+    " The README lists the exit statuses.",
 )
 @click.version_option(__version__, prog_name="Rolecall")
 def cli() -> None:
@@ -69,26 +103,34 @@ def cli() -> None:
 
 
 def main() -> None:
-    """Entry point of ``bench``."""
+    """Entry point of ``bench``. The README lists the exit statuses."""
+    status = _ended()
+    if status:
+        sys.exit(status)
+
+
+def _ended() -> int:
+    """Carry out the command line; the exit status, after a line for what went wrong."""
     try:
-        cli(prog_name="bench", standalone_mode=False)
+        result = cli(prog_name="bench", standalone_mode=False)
+        with _reader_watched():
+            sys.stdout.flush()
     except UserError as error:
-        _end(error.line(), 1)
-    except click.exceptions.Exit as error:
-        sys.exit(error.exit_code)
+        return _said(error.line(), error.status)
     except click.ClickException as error:
         error.show()
-        sys.exit(error.exit_code)
+        return error.exit_code
     except (KeyboardInterrupt, click.Abort):
-        _end("stopped", 130)
-    except BrokenPipeError:
-        _silence_output()  # whoever read it has gone
-        sys.exit(1)
+        return _said("stopped", 128 + signal.SIGINT)
+    except _Unread:
+        _silence_output()
+        return SIGPIPE_STATUS  # without a word, as a process that SIGPIPE ends
     except OSError as error:
         if error.filename is None and error.errno not in _DISK_FULL:
             raise
         _silence_output()
-        _end(storage_error(error, Path(error.filename or "output")).line(), 1)
+        return _said(storage_error(error, Path(error.filename or "output")).line(), 1)
+    return result if isinstance(result, int) else 0  # of what click itself has ended
 
 
 def _silence_output() -> None:
@@ -97,6 +139,6 @@ def _silence_output() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _end(line: str, status: int) -> None:
+def _said(line: str, status: int) -> int:
     click.echo(f"bench: {line}", err=True)
-    sys.exit(status)
+    return status

@@ -49,7 +49,7 @@ def analyse(
     from bench.scores.analyses.report import Material, report
     from bench.scores.analyses.texts import turns_of
 
-    tree, suites = where.tree(), all_suites(where.prompts)
+    tree, suites = where.evidence(suite_name, [language]), all_suites(where.prompts)
     frames, scenes = board_evidence(tree, suite_name, language, suites)
     talks = (
         talk for info in frames.players for talk in tree.conversations(suite_name, language, info.player)

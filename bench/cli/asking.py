@@ -73,44 +73,53 @@ class Spending:
     """Whether a limit is no reason to refuse models whose price is unknown."""
 
 
-_ASKED = (
-    click.argument("suite_name", metavar="SUITE"),
-    click.option(
-        "--language", "-l", "languages", multiple=True, metavar="L", help="Only this one (may be repeated)."
-    ),
-    click.option(
-        "--player",
-        "-p",
-        "players",
-        multiple=True,
-        metavar="P",
-        help="A player, by its name in models.toml (may be repeated). Without it: the suite's own players.",
-    ),
-    click.option(
-        "--judge",
-        "-j",
-        "judges",
-        multiple=True,
-        metavar="J",
-        help="A judge, by its name in models.toml (may be repeated). Without it: the suite's own judges.",
-    ),
-    click.option("--retry-failed", is_flag=True, help="Do recorded failures again, whatever they failed of."),
-    click.option(
-        "--refresh-stale",
-        is_flag=True,
-        help="Do again what was made from other prompts or parameters than those of now. It is replaced.",
-    ),
-    click.option(
-        "--shard",
-        type=ShardName(),
-        help="Only part K of N of the cells, for several machines. Their results trees merge by copying.",
-    ),
+def _asked(player: str) -> tuple[Callable[[F], F], ...]:
+    """SUITE and the options that choose a part of it; ``player`` is said of --player."""
+    return (
+        click.argument("suite_name", metavar="SUITE"),
+        click.option(
+            "--language",
+            "-l",
+            "languages",
+            multiple=True,
+            metavar="L",
+            help="Only this one (may be repeated).",
+        ),
+        click.option("--player", "-p", "players", multiple=True, metavar="P", help=player),
+        click.option(
+            "--judge",
+            "-j",
+            "judges",
+            multiple=True,
+            metavar="J",
+            help="A judge, by its name in models.toml (may be repeated). Without it: the suite's own judges.",
+        ),
+        click.option(
+            "--retry-failed", is_flag=True, help="Do recorded failures again, whatever they failed of."
+        ),
+        click.option(
+            "--refresh-stale",
+            is_flag=True,
+            help="Do again what was made from other prompts or parameters than those of now. It is replaced.",
+        ),
+        click.option(
+            "--shard",
+            type=ShardName(),
+            help="Only part K of N of the cells, for several machines. Their results trees merge by copying.",
+        ),
+    )
+
+
+_PLAYERS = "A player, by its name in models.toml (may be repeated). Without it: the suite's own players."
+_JUDGED = (
+    "Only this player's conversations (may be repeated). Without it: those of all players that have any."
 )
 _SPENDING = (
     click.option(
         "--max-cost",
         type=Dollars(),
-        help="Send no further call once this much is spent. Calls in flight still end, and count.",
+        help="Send no further call once this much is spent, and end with status 3. Calls in flight still end,"
+        " and count. Calls known to be free are sent all the same.",
     ),
     click.option(
         "--allow-unknown-price",
@@ -122,8 +131,16 @@ _SPENDING = (
 
 
 def asking(command: F) -> F:
-    """Add SUITE and the options that choose a part of it; the command gets them as one ``asked``."""
+    """Add SUITE and the options that choose what is run of it; the command gets them as one ``asked``."""
+    return _asking(command, _PLAYERS)
 
+
+def asking_judged(command: F) -> F:
+    """As :func:`asking`, for a command that talks to no player: it is about conversations that exist."""
+    return _asking(command, _JUDGED)
+
+
+def _asking(command: F, player: str) -> F:
     @wraps(command)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         asked = Asked(
@@ -136,7 +153,7 @@ def asking(command: F) -> F:
         )
         return command(*args, asked=asked, **kwargs)
 
-    return _with_options(cast(F, wrapper), _ASKED)
+    return _with_options(cast(F, wrapper), _asked(player))
 
 
 def _once(names: tuple[str, ...]) -> tuple[str, ...]:
@@ -191,7 +208,9 @@ def jobs_for(where: Places, asked: Asked, *, talk: bool = True) -> tuple[Suite, 
                 mend="Name one by --player." if talk else f"Run `bench run {suite.id}` first.",
             )
         protocol = protocol_for(suite, language, catalog)
+        protocol.sounds.source = tree.read_audio
         judges = asked.judges or suite.judges
+        protocol.check_models(players if talk else (), judges)
         plan = make_plan(protocol, tree, players, judges, talk=talk, redo=asked.redo, shard=asked.shard)
         jobs.append(Job(protocol, plan, players))
     if not jobs:

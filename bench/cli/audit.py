@@ -19,7 +19,8 @@ def audit(suite_name: str | None, form: str, strict: bool, where: Places) -> Non
 
     Every file against its schema, its digest and its place; every judgement against the messages that it
     judged and the judge's raw replies; every fingerprint against the prompts and models of now; every
-    board.json against the numbers that the evidence gives. Ends with status 1 where there is an error.
+    board.json against the numbers that the evidence gives. Without SUITE also the published lists in
+    results/external/ and the human studies in results/human/. Ends with status 1 where there is an error.
     """
     from bench.audit import audit_tree
     from bench.audit.findings import text_lines
@@ -27,7 +28,9 @@ def audit(suite_name: str | None, form: str, strict: bool, where: Places) -> Non
     from bench.records import canonical
 
     catalog = where.catalog() if where.models.exists() else None
-    report = audit_tree(where.tree(), all_suites(where.prompts), catalog, suite=suite_name, strict=strict)
+    report = audit_tree(
+        where.evidence(suite_name), all_suites(where.prompts), catalog, suite=suite_name, strict=strict
+    )
     if form == "json":
         click.echo(canonical(report.plain()), nl=False)
     else:

@@ -23,6 +23,7 @@ from bench.chat.secrets import Environment
 from bench.cli.asking import Spending
 from bench.cli.execution import Job, run_jobs
 from bench.cli.options import Places
+from bench.cli.stopping import StopSignals
 from bench.errors import CatalogError, StorageError, UserError
 from bench.plan import Plan
 from bench.suites import Suite
@@ -49,12 +50,18 @@ def judge_in_batches(
         if name not in batched:
             click.echo(f"{name}: provider {catalog.model(name).provider} has no batches; ordinary calls.")
     console = Console(stderr=True)
+    signals = StopSignals()
+
+    async def settle(states: BatchStates) -> Settled:
+        signals.cancel_task()
+        return await _settled(where, catalog, jobs, states, limits, poll_seconds, console)
+
     try:
         with BatchStates(where.cache, suite.id) as states:
-            settled = asyncio.run(_settled(where, catalog, jobs, states, limits, poll_seconds, console))
-    except KeyboardInterrupt:
-        raise UserError(
-            "stopped; batches that were submitted go on at the provider",
+            settled = asyncio.run(settle(states))
+    except (KeyboardInterrupt, asyncio.CancelledError):
+        raise signals.stopped(
+            "batches that were submitted go on at the provider",
             mend="The same command picks them up: nothing is paid twice.",
         ) from None
     money = f"${settled.cost:.4f}" + (f" and {settled.unpriced} of unknown price" * bool(settled.unpriced))
@@ -82,7 +89,8 @@ async def _settled(
 
     wants: list[Want] = []
     faults: list[str] = []
-    with ResponseCache(where.cache, faults.append) as cache:
+    needed = "A batch needs it; without --batch the run would go on."
+    with ResponseCache(where.cache, faults.append, without=needed) as cache:
         async with Chat(catalog, cache=cache, embedded_identity=embedded_identity) as chat:
             for job in jobs:
                 wants += await wanted(job.protocol, job.plan, chat)
@@ -90,9 +98,7 @@ async def _settled(
             if all(cache.get(key) is not None for key in state.keys):
                 states.remove(state)
     if faults:
-        raise StorageError(
-            faults[0].rstrip("."), mend="A batch needs the cache; without --batch it does not."
-        )
+        raise StorageError(faults[0])
     if not wants:
         return Settled()
     async with AsyncExitStack() as stack:

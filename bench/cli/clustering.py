@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 from rich.console import Console
 
 from bench.chat.budget import BudgetReached
@@ -13,8 +9,9 @@ from bench.chat.stats import Stats
 from bench.cli.asking import Spending
 from bench.cli.execution import Job, jobs_with_work, models_called, print_report
 from bench.cli.options import Places
+from bench.cli.stopping import StopSignals, stopped_by_budget
 from bench.cluster.driver import Cluster, ClusterRun
-from bench.errors import UserError
+from bench.errors import CatalogError
 from bench.progress import Progress
 from bench.run import RunReport
 from bench.suites import Suite
@@ -22,13 +19,19 @@ from bench.suites import Suite
 
 def run_on_cluster(where: Places, jobs: list[Job], suite: Suite, limits: Spending, address: str) -> None:
     """Carry out jobs on the cluster at ``address``, one after another, and say what came of them."""
+    if any(job.protocol.spoken for job in jobs):
+        raise CatalogError(
+            "its conversations are sound files, which workers do not hand back",
+            where=f"suite {suite.id}",
+            mend="Run it without --cluster; --shard splits it over machines.",
+        )
     console = Console(stderr=True)
     work = jobs_with_work(where, jobs, suite, console)
     if not work:
         return
-    stats, total = Stats(), RunReport()
+    stats, total, signals = Stats(), RunReport(), StopSignals()
     try:
-        with _sigterm_as_interrupt(), Cluster(address) as cluster:
+        with signals.as_interrupt(), Cluster(address) as cluster:
             console.print(
                 f"{cluster.workers} workers, {cluster.threads} cells at once", highlight=False, soft_wrap=True
             )
@@ -47,21 +50,7 @@ def run_on_cluster(where: Places, jobs: list[Job], suite: Suite, limits: Spendin
                 except BudgetReached:
                     total.budget_reached = True
     except KeyboardInterrupt:
-        raise UserError(
-            "stopped; all that was finished is kept", mend="The same command goes on from there."
-        ) from None
+        raise signals.stopped() from None
     print_report(total, stats)
-
-
-@contextmanager
-def _sigterm_as_interrupt() -> Iterator[None]:
-    """Let SIGTERM end the run as Ctrl-C does."""
-
-    def interrupt(number: int, frame: object) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
+    if total.budget_reached:
+        raise stopped_by_budget(stats)

@@ -43,7 +43,8 @@ def cost(
     Read from the records alone: each call's cost stands there, by the prices of the day it was made. A price
     that was unknown is said, never counted as nothing; so are tokens that had to be estimated.
     """
-    rows = _rows(where.tree(), suite_name, languages, players)
+    tree = where.evidence(suite_name, languages if suite_name else ())
+    rows = _rows(tree, suite_name, languages, players)
     if not rows:
         raise UserError(
             "no results" + (f" of suite {suite_name!r}" if suite_name else "") + " that were asked for",

@@ -22,6 +22,12 @@ from bench.errors import UserError
 )
 @click.option("--judge", "judges", multiple=True, metavar="NAME", help="Only this judge; may be repeated.")
 @click.option("--compare-methods", is_flag=True, help="List instead every rank that hangs on the method.")
+@click.option(
+    "--separate",
+    nargs=2,
+    metavar="A B",
+    help="Instead: whether the data tell players A and B apart, and how many scenes would.",
+)
 @places
 def board(
     suite_name: str,
@@ -31,26 +37,34 @@ def board(
     weights: str | None,
     judges: tuple[str, ...],
     compare_methods: bool,
+    separate: tuple[str, str] | None,
     where: Places,
 ) -> None:
     """Print the leaderboard of SUITE, computed from the results tree.
 
     Scores are the paper's: length-normalised, with the half-width of a 95% interval; players whose scores
-    lie within 0.06 share a rank. --compare-methods scores it by the paper's and the robust scoring, by each
-    policy for refusals, by each weighting, and without each judge.
+    lie within 0.06 share a rank (on 1 to 5; elsewhere within the same share of the scale). Other protocols
+    than pingpong_v2 have rules of length of their own, or none. --compare-methods scores it by the paper's
+    and the robust scoring, by each policy for refusals, by each weighting, and without each judge. --separate
+    compares two players on the scenes that both have, by the robust scoring.
     """
     from bench.boards import all_suites, published_board, write_board
-    from bench.cli.methods import check_choices, chosen_board, moves
+    from bench.cli.methods import check_choices, chosen_board, moves, separated
     from bench.evidence import board_evidence
     from bench.scores.forms import to_csv, to_json, to_table
 
-    check_choices(write=write, compare=compare_methods, weights=weights, judges=judges)
-    tree = where.tree()
+    check_choices(
+        write=write,
+        compare=compare_methods,
+        weights=weights,
+        judges=judges,
+        separate=separate is not None,
+        form=form,
+    )
+    tree = where.evidence(suite_name, languages)
     suites = all_suites(where.prompts)
     found = [language for suite, language in tree.boards() if suite == suite_name]
     if not found:
-        if suite_name not in suites:
-            where.suite(suite_name)
         raise UserError(
             f"no results of suite {suite_name!r}",
             where=str(where.results),
@@ -65,6 +79,10 @@ def board(
             frames, _ = board_evidence(tree, suite_name, language, suites, judges)
             click.echo(f"{suite_name}, {language}" if form == "table" else "", nl=form == "table")
             click.echo(moves(frames, form), nl=False)
+            continue
+        if separate:
+            frames, _ = board_evidence(tree, suite_name, language, suites, judges)
+            click.echo(separated(frames, separate, weights, form), nl=False)
             continue
         if weights or judges:
             made = chosen_board(tree, suite_name, language, suites, weights=weights, judges=judges)
@@ -83,12 +101,12 @@ def board(
 @click.command()
 @click.option("--output", default="schemas", show_default=True, metavar="DIR", help="Where they are written.")
 def schemas(output: str) -> None:
-    """Write the JSON Schemas of all records and of board.json."""
+    """Write the JSON Schemas of all records and of what is made of them: boards, analyses, audits."""
     from bench.files import write_atomically
-    from bench.records import RECORD_TYPES, canonical, json_schema
-    from bench.scores.forms import board_schema
+    from bench.records import canonical
+    from bench.schemas import all_schemas
 
-    made = {name: json_schema(name) for name in RECORD_TYPES} | {"board": board_schema()}
+    made = all_schemas()
     for name, schema in made.items():
         write_atomically(Path(output) / f"{name}.schema.json", canonical(schema).encode())
     click.echo(f"{len(made)} schemas in {output}")
@@ -102,16 +120,22 @@ def commit_results(dry_run: bool, where: Places) -> None:
 
     Complete: every scene of the suite has a conversation and a judgement by each of the suite's judges, or
     the record of why there is none. Valid: each file is as its schema and its digest say. The rest is left
-    as it is, and named.
+    as it is, and named, and so is what git ignores. Status 0 also where there is nothing to commit.
     """
     from bench.boards import all_suites
     from bench.committing import committable, git_commit
 
-    ready, left = committable(where.tree(), all_suites(where.prompts))
-    for reason in left:
+    tree, suites = where.evidence(), all_suites(where.prompts)
+    ready, left = committable(tree, suites)
+    made = git_commit(tree, ready, suites, dry_run=dry_run)
+    for reason in (*left, *(f"{board}: git ignores it" for board in made.ignored)):
         click.echo(f"left out: {reason}")
-    if not ready:
-        click.echo("Nothing to commit.")
+    if not made.message:
+        seen = {(player.suite, player.language) for player in ready}
+        why = "what is complete has been committed before" if ready else "no player is complete and valid"
+        if seen and len(made.ignored) == len(seen):
+            why = "git ignores what is complete"
+        click.echo(f"Nothing to commit: {why}.")
         return
-    message = git_commit(where.tree(), ready, all_suites(where.prompts), dry_run=dry_run)
-    click.echo(message)
+    click.echo("Would commit:" if dry_run else "Committed:")
+    click.echo(made.message, nl=False)

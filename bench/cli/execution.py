@@ -6,7 +6,6 @@ import asyncio
 import atexit
 import contextlib
 import gc
-import signal
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
@@ -18,7 +17,7 @@ from bench.catalog import Catalog
 from bench.chat import Chat, ResponseCache
 from bench.chat.stats import Stats
 from bench.cli.options import Places
-from bench.errors import UserError
+from bench.cli.stopping import StopSignals, stopped_by_budget
 from bench.files import remove_leftovers
 from bench.plan import Plan
 from bench.progress import Progress, money
@@ -65,19 +64,18 @@ def jobs_with_work(where: Places, jobs: list[Job], suite: Suite, console: Consol
 def run_jobs(
     where: Places, catalog: Catalog, jobs: list[Job], suite: Suite, max_cost: Decimal | None, *, cached: bool
 ) -> None:
-    """Carry out jobs one after another, and say what came of them. Exit status 0 also with recorded failures:
-    they are results."""
+    """Carry out jobs one after another, and say what came of them. Recorded failures are results: they change
+    no exit status. Raises Stopped where a signal or ``max_cost`` has ended it."""
     console = Console(stderr=True)
     work = jobs_with_work(where, jobs, suite, console)
     if not work:
         return
+    signals = StopSignals()
     try:
         with _seldom_collected(), asyncio.Runner(loop_factory=_loop_factory()) as runner:
-            runner.run(_execute(where, catalog, work, max_cost, cached, console))
+            runner.run(_execute(where, catalog, work, max_cost, cached, console, signals))
     except (KeyboardInterrupt, asyncio.CancelledError):
-        raise UserError(
-            "stopped; all that was finished is kept", mend="The same command goes on from there."
-        ) from None
+        raise signals.stopped() from None
 
 
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
@@ -106,16 +104,6 @@ def _seldom_collected() -> Iterator[None]:
         gc.set_threshold(*before)
 
 
-def _stop_on_signals() -> None:
-    """Let SIGTERM, and Ctrl-C where a shell has not turned it off, end the run by cancelling it."""
-    task = asyncio.current_task()
-    loop = asyncio.get_running_loop()
-    assert task is not None
-    loop.add_signal_handler(signal.SIGTERM, task.cancel)
-    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
-        loop.add_signal_handler(signal.SIGINT, task.cancel)
-
-
 async def _execute(
     where: Places,
     catalog: Catalog,
@@ -123,10 +111,11 @@ async def _execute(
     max_cost: Decimal | None,
     cached: bool,
     console: Console,
+    signals: StopSignals,
 ) -> None:
     from bench.local.embedded import EmbeddedServer, embedded_identity
 
-    _stop_on_signals()
+    signals.cancel_task()
 
     def warn(message: str) -> None:
         console.print(f"bench: {message}", highlight=False, markup=False, soft_wrap=True)
@@ -150,10 +139,12 @@ async def _execute(
             total = RunReport()
             with Progress([job.plan for job in jobs], lambda: chat.stats, console) as progress:
                 for job in jobs:
-                    await _execute_job(job, where.tree(), chat, catalog, max_cost, (progress, total))
+                    await _execute_job(job, where.tree(), chat, catalog, (progress, total))
                     if total.budget_reached:
                         break
             print_report(total, chat.stats)
+            if total.budget_reached:
+                raise stopped_by_budget(chat.stats)
 
 
 def models_called(jobs: Iterable[Job]) -> list[str]:
@@ -173,10 +164,9 @@ async def _execute_job(
     tree: ResultsTree,
     chat: Chat,
     catalog: Catalog,
-    max_cost: Decimal | None,
     listeners: tuple[Progress, RunReport],
 ) -> None:
-    runner = Runner(job.protocol, tree, chat, catalog, listeners=listeners, max_cost=max_cost)
+    runner = Runner(job.protocol, tree, chat, catalog, listeners=listeners)
     try:
         await runner.run(job.plan)
     except BudgetReached:
@@ -192,5 +182,3 @@ def print_report(report: RunReport, stats: Stats) -> None:
     )
     if report.re_asks:
         click.echo(f"{report.re_asks} replies could not be used and were asked for again.")
-    if report.budget_reached:
-        click.echo("Stopped: the money that --max-cost allows is spent. The same command goes on from there.")

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from bench.cli.options import Places, places
+from bench.errors import UserError
 
 MOST = 50
 """Problems of an import that are printed one by one."""
@@ -47,7 +48,7 @@ def export(
         raise click.UsageError("Missing argument 'SUITE'.")
     if form == "parquet" and output is None:
         raise click.UsageError("Parquet is binary: name a file by --output.")
-    table = tidy_table(where.tree(), suite_name, languages)
+    table = tidy_table(where.evidence(suite_name, languages), suite_name, languages)
     data = exported(table, form)
     if output is None:
         click.echo(data, nl=False)
@@ -67,14 +68,38 @@ def import_() -> None:
 @click.option(
     "--suite", "suite_name", metavar="NAME", help="Suite to import into; by default ping-pong-bench."
 )
+@click.option(
+    "--judge",
+    "judges",
+    multiple=True,
+    metavar="JUDGE",
+    help="Only files of this judge, as their names call it; may be repeated.",
+)
+@click.option(
+    "--interrogator",
+    "interrogators",
+    multiple=True,
+    metavar="Z",
+    help="Only files of this interrogator, as their names call it; may be repeated.",
+)
 @places
-def ping_pong_bench(path: Path, language: str, suite_name: str | None, where: Places) -> None:
+def ping_pong_bench(
+    path: Path,
+    language: str,
+    suite_name: str | None,
+    judges: tuple[str, ...],
+    interrogators: tuple[str, ...],
+    where: Places,
+) -> None:
     """Import the result files of the public ping_pong_bench repository, versions 1 and 2.
 
-    PATH is a folder of them or one file. Version 1, whose scale is another, goes into the suite NAME-v1. What
-    is not sound is left out and reported by file and place.
+    PATH is a folder of them or one file. Version 1, whose scale is another, goes into the suite NAME-v1.
+    Files of an experiment with several interrogators (`..._interrogator_Z.json`) go into a suite of each,
+    NAME-z; `bench analyse --swap-with` compares such suites. What is not sound is left out and reported by
+    file and place.
     """
     from bench.boards import all_suites
+    from bench.interop.pingpong_files import Choice
     from bench.interop.pingpong_import import import_pingpong
 
     catalog = where.catalog() if where.models.exists() else None
@@ -85,7 +110,14 @@ def ping_pong_bench(path: Path, language: str, suite_name: str | None, where: Pl
         suite=suite_name,
         own_suites=frozenset(all_suites(where.prompts)),
         catalog=catalog,
+        choice=Choice(frozenset(judges), frozenset(interrogators)),
     )
+    if not report.files and (judges or interrogators):
+        raise UserError(
+            "no file's name has that judge and interrogator",
+            where=str(path),
+            mend="Names are judge_<judge>_player_<player>_interrogator_<interrogator>.json.",
+        )
     for problem in report.problems[:MOST]:
         click.echo(problem.line(), err=True)
     if len(report.problems) > MOST:

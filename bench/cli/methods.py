@@ -1,4 +1,4 @@
-"""What `board` prints on request: ranks that hang on the method, boards with other weights or judges."""
+"""What `board` prints on request: ranks that hang on the method, other weights or judges, two players."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from bench.scores.board import Board, board_of
 from bench.scores.compare import rank_moves
 from bench.scores.forms import csv_cell
 from bench.scores.frame import Frames
+from bench.scores.separate import separation
 from bench.scores.weights import parse_weights
 from bench.suites import Suite
 
@@ -37,15 +38,44 @@ def chosen_board(
     return board_of(frames, weights=parsed, scenes=scenes)
 
 
-def check_choices(*, write: bool, compare: bool, weights: str | None, judges: Sequence[str]) -> None:
+def check_choices(
+    *, write: bool, compare: bool, weights: str | None, judges: Sequence[str], separate: bool, form: str
+) -> None:
     """Raise UserError for options of ``board`` that do not go together."""
-    if write and (compare or weights or judges):
+    if write and (compare or weights or judges or separate):
         raise UserError(
             "--write keeps the board that the suite publishes",
-            mend="Leave out --compare-methods, --weights and --judge, or --write.",
+            mend="Leave out --compare-methods, --separate, --weights and --judge, or --write.",
         )
+    if separate and compare:
+        raise UserError("--separate and --compare-methods print two things", mend="Ask for one of them.")
+    if separate and form == "csv":
+        raise UserError("--separate has no csv form", mend="Choose --format table or json.")
     if compare and weights:
         raise UserError("--compare-methods tries the weightings itself", mend="Leave out --weights.")
+
+
+def separated(frames: Frames, names: tuple[str, str], weights: str | None, form: str) -> str:
+    """Whether the data tell two players apart, and how many scenes would, in sentences or as json."""
+    made = separation(
+        frames, *names, weights=None if weights is None else parse_weights(weights, frames.criteria)[1]
+    )
+    if form == "json":
+        return canonical(made.model_dump(mode="json"))
+    head = f"{made.player} and {made.other} on {made.suite}, {made.language}, by the robust scoring:\n"
+    if made.difference is None:
+        return f"{head}They cannot be compared: {made.reason}.\n"
+    known = "tell them apart" if made.separated else "do not tell them apart"
+    lines = [
+        f"Difference on the {made.scenes} scenes that both have: {made.difference:+.3f}"
+        f" (95% interval {made.low:+.3f} to {made.high:+.3f}, p = {made.p:.3g}).",
+        f"Considering every pair of the board ({made.pairs}; p = {made.p_adjusted:.3g}) the data {known}.",
+        f"No number of scenes can be named: {made.reason}."
+        if made.scenes_needed is None
+        else f"A true difference of {abs(made.difference):.3f} would be found {made.power:.0%} of the time by"
+        f" one comparison over {made.scenes_needed} scenes, characters and situations growing alike.",
+    ]
+    return head + "".join(f"{line}\n" for line in lines)
 
 
 def moves(frames: Frames, form: str) -> str:

@@ -17,33 +17,63 @@ if TYPE_CHECKING:
 @click.command("rank-map")
 @click.argument("suite_name", metavar="SUITE")
 @click.option("--language", "-l", required=True, metavar="L", help="Of the board.")
-@click.option(
-    "--against", required=True, metavar="NAME", help="A list of results/external/, by its name without .csv."
-)
+@click.option("--against", metavar="NAME", help="A list of results/external/, by its name without .csv.")
+@click.option("--against-suite", "other", metavar="SUITE", help="Or another board of ours in that language.")
 @click.option("--output", metavar="DIR", help="Write the map as SVG, PNG, PDF and JSON there.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @places
 def rank_map(
-    suite_name: str, language: str, against: str, output: str | None, form: str, where: Places
+    suite_name: str,
+    language: str,
+    against: str | None,
+    other: str | None,
+    output: str | None,
+    form: str,
+    where: Places,
 ) -> None:
-    """Compare the ranks of SUITE's board with those of another benchmark.
+    """Compare the ranks of SUITE's board with those of another benchmark, or of another suite.
 
-    Only models that results/external/aliases.toml joins are compared; all others are listed. Printed are
+    Of a benchmark only models that results/external/aliases.toml joins are compared; of a suite, such as one
+    of the method's other version, the same players. All others are listed. Printed are
     Spearman's and Kendall's correlation with p and a 95% interval, how many models they rest on, and what
     makes them say little.
     """
-    from bench.boards import all_suites, published_board
+    from bench.boards import all_suites
     from bench.charts.files import FORMS
     from bench.charts.rank_map import rank_map_file
+    from bench.evidence import board_evidence
     from bench.external import FOLDER, load_aliases, load_published
     from bench.files import write_atomically
     from bench.records import canonical
-    from bench.scores.rankmap import board_rank_map
+    from bench.scores.board import board_of
+    from bench.scores.rankmap import board_list, board_rank_map
+    from bench.scores.robust import told_apart
+    from bench.scores.weights import EQUAL, standard_weightings
 
+    if (against is None) == (other is None):
+        raise UserError(
+            "a rank map has two sides", mend="Name the other one by --against or --against-suite."
+        )
+    tree, suites = where.evidence(suite_name, [language]), all_suites(where.prompts)
     folder = where.results / FOLDER
-    published = load_published(folder, against)
-    board = published_board(where.tree(), suite_name, language, all_suites(where.prompts))
-    made = board_rank_map(board, published, load_aliases(folder))
+    frames, scenes = board_evidence(tree, suite_name, language, suites)
+    sure = told_apart(frames, standard_weightings(frames.criteria)[EQUAL]) if frames.criteria else None
+    board = board_of(frames, scenes=scenes)
+    if other is not None:
+        against = other
+        theirs, there = board_evidence(where.evidence(other, [language]), other, language, suites)
+        title = suites[other].entry.title if other in suites else other
+        published, aliases = board_list(board, board_of(theirs, scenes=there), title)
+    else:
+        assert against is not None
+        published, aliases = load_published(folder, against), load_aliases(folder)
+    made = board_rank_map(board, published, aliases, sure)
+    if not made.drawable and other is not None:
+        raise UserError(
+            f"{made.n} players have a score on both boards; a rank map needs 3",
+            where=f"{suite_name} and {other}, {language}",
+            mend="Run the same players in both suites.",
+        )
     if not made.drawable:
         ours = [left.name for left in made.unmatched if left.side == "ours"]
         raise UserError(
@@ -65,7 +95,7 @@ def rank_map(
 def _text(made: RankMap) -> str:
     """The map for a terminal."""
     from bench.charts.files import plain_text
-    from bench.charts.rank_map import caption
+    from bench.charts.rank_map import bands_note, caption
     from bench.cli.tables import aligned
 
     rows = [
@@ -84,7 +114,7 @@ def _text(made: RankMap) -> str:
     heads = ["#", "open", "ours", "score", "#", plain_text(made.benchmark), "score", "moved"]
     lines = [f"{made.ours} against {made.benchmark} ({made.source}, {made.date})", ""]
     lines += [aligned(heads, rows, left={2, 5})]
-    lines += [caption(made)]
+    lines += [caption(made), f"Open: {bands_note(made)}."]
     lines += [f"Note: {warning}" for warning in made.warnings]
     for side, title in (("ours", "Of ours, not compared"), ("theirs", "Of theirs, not compared")):
         names = [plain_text(left.name) for left in made.unmatched if left.side == side]

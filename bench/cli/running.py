@@ -10,7 +10,7 @@ from rich.table import Table
 
 from bench.catalog import Catalog
 from bench.chat.batch_states import pending_files
-from bench.cli.asking import Asked, Spending, asking, jobs_for, spending
+from bench.cli.asking import Asked, Spending, asking, asking_judged, jobs_for, spending
 from bench.cli.budget import check_prices
 from bench.cli.execution import Job, print_states, run_jobs
 from bench.cli.options import Places, places
@@ -66,7 +66,8 @@ def _print_costs(console: Console, job: Job, catalog: Catalog) -> None:
 @click.option(
     "--cluster",
     metavar="ADDRESS",
-    help="Work on the cells by the workers of the Dask scheduler there, such as tcp://10.0.0.1:8786.",
+    help="Work on the cells by the workers of the Dask scheduler there, such as tcp://10.0.0.1:8786."
+    " Not for spoken role play.",
 )
 @places
 def run(asked: Asked, limits: Spending, cluster: str | None, where: Places) -> None:
@@ -87,7 +88,7 @@ def run(asked: Asked, limits: Spending, cluster: str | None, where: Places) -> N
 
 
 @click.command()
-@asking
+@asking_judged
 @click.option("--reparse", is_flag=True, help="Read the kept raw replies again with today's parser. No call.")
 @click.option(
     "--batch", is_flag=True, help="Ask through the judges' Batch APIs: cheaper, and within 24 hours."
@@ -112,9 +113,15 @@ def judge(asked: Asked, reparse: bool, batch: bool, poll: float, limits: Spendin
         raise click.UsageError("--reparse calls nobody: it goes with neither --batch nor --shard")
     suite, catalog, jobs = jobs_for(where, asked, talk=False)
     if reparse:
+        found = 0
         for job in jobs:
             changed, seen = _reparse(where.tree(), job, asked.judges)
+            found += seen
             click.echo(f"{suite.id} {job.protocol.language}: {seen} judgements read again, {changed} changed")
+        if not found:
+            by = f" by {' or '.join(asked.judges)}" if asked.judges else ""
+            of = f" of {' or '.join(asked.players)}" if asked.players else ""
+            click.echo(f"Nothing to read again: {suite.id} has no judgement{by}{of}.")
         return
     check_prices(catalog, jobs, limits)
     if batch:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from bench import __version__
+from bench.catalog import Model
 from bench.chat.budget import Budget, BudgetReached
 from bench.chat.stats import Stats
 from bench.cluster import worker
@@ -49,11 +50,15 @@ class Cluster:
             raise UserError("--cluster needs the package distributed", mend=EXTRA_MEND) from None
         for name in ("distributed", "tornado", "asyncio"):
             logging.getLogger(name).setLevel(logging.CRITICAL)
+        alive = False
+        # Held before it connects, so that one which cannot is closed here: left to the garbage collector, it
+        # would be closed at any time, and within the making of another client that never ends.
+        self._client = self._dask.Client.__new__(self._dask.Client)
         try:
-            self._client = self._dask.Client(self.address, timeout=CONNECT_SECONDS, set_as_default=False)
+            self._client.__init__(self.address, timeout=CONNECT_SECONDS, set_as_default=False)
+            alive = True
             self._client.wait_for_workers(1, timeout=CONNECT_SECONDS)
         except (OSError, TimeoutError, ValueError, TypeError, ImportError) as error:
-            alive = self._client is not None
             self._close()
             raise UserError(
                 "the cluster has no worker" if alive else f"no Dask scheduler answers ({_words(error)})",
@@ -174,7 +179,8 @@ class ClusterRun:
             protocol, models, run=self._cluster.run, cache=self._cache, workers=self._cluster.workers
         )
         keeper = Keeper(protocol, self._tree, protocol.catalog)
-        for result in self._cluster.map(bundle.model_dump_json(), self._items(plan)):
+        called = [protocol.catalog.model(name) for name in models]
+        for result in self._cluster.map(bundle.model_dump_json(), self._items(plan, called)):
             worker.add(self._stats, result["stats"])
             try:
                 for record in result["records"]:
@@ -186,11 +192,11 @@ class ClusterRun:
         if self._stop is not None:
             raise self._stop
 
-    def _items(self, plan: Plan) -> Iterator[str]:
+    def _items(self, plan: Plan, called: Sequence[Model]) -> Iterator[str]:
         """The plan's pieces, as long as nothing speaks against another."""
         for item in plan.work:
             try:
-                self._budget.check()
+                self._budget.check(*called)
             except BudgetReached as reached:
                 self._stop = self._stop or reached
             if self._stop is not None:

@@ -69,6 +69,9 @@ class ResultFile:
     judge_model: ModelFacts
     player_model: ModelFacts
     interrogator: ModelFacts
+    asker: str
+    """The interrogator's short name, where the file's name has one: the file is of an experiment in which
+    the same scenes were played with several."""
     outputs: tuple[Any, ...]
 
 
@@ -81,12 +84,34 @@ class Refused(Exception):
         super().__init__(f"{place}: {text}")
 
 
-def result_files(path: Path, problems: list[Problem]) -> Iterator[ResultFile]:
+@dataclass(frozen=True)
+class Choice:
+    """Whose files to read, by the short names of their file names; empty: all."""
+
+    judges: frozenset[str] = frozenset()
+    interrogators: frozenset[str] = frozenset()
+
+    def takes(self, name: str) -> bool:
+        """Whether a file of this name is read."""
+        named = _NAME.fullmatch(name)
+        wanted = (self.judges, "judge"), (self.interrogators, "interrogator")
+        return all(not names or (named is not None and named[key] in names) for names, key in wanted)
+
+
+def askers(path: Path, choice: Choice) -> list[str]:
+    """The interrogators that the names of the chosen files have, sorted; empty for files that name none."""
+    found = (_NAME.fullmatch(file.name) for file in _candidates(path, []) if choice.takes(file.name))
+    return sorted({named["interrogator"] or "" if named else "" for named in found})
+
+
+def result_files(path: Path, problems: list[Problem], choice: Choice) -> Iterator[ResultFile]:
     """The result files of a folder (not of folders in it) or the one file ``path``, by name.
 
     Links and special files are not read. What is wrong goes to ``problems``.
     """
     for file in _candidates(path, problems):
+        if not choice.takes(file.name):
+            continue
         try:
             found = _result_file(file, problems)
         except Refused as refusal:
@@ -201,6 +226,7 @@ def _shaped(name: str, loaded: Any) -> ResultFile:
         judge_model=judge,
         player_model=player,
         interrogator=asker,
+        asker=_id(named["interrogator"], "interrogator") if named and named["interrogator"] else "",
         outputs=tuple(outputs),
     )
 

@@ -39,8 +39,8 @@ CellKey = tuple[str, str, str, str]
 class Importer:
     """Makes records of files, one file after the other, and remembers what there is already."""
 
-    suites: Mapping[int, str]
-    """Suite name by version."""
+    suites: Mapping[tuple[int, str], str]
+    """Suite name by version and interrogator (see :attr:`ResultFile.asker`)."""
     language: str
     catalog: Catalog | None
     problems: list[Problem]
@@ -60,7 +60,11 @@ class Importer:
         plain data in the form that the results tree writes in bulk: checked here, field by field.
         """
         info = player_info(file, self.catalog)
-        known = self.players.get((self.suites[file.version], file.player))
+        if (file.version, file.asker) not in self.suites:
+            self._problem(file, Refused("", f"no suite can be named after interrogator {file.asker!r}"))
+            return
+        suite = self.suites[file.version, file.asker]
+        known = self.players.get((suite, file.player))
         if known not in (None, info):
             self._problem(file, Refused("player", f"other settings of {file.player!r} than in a file before"))
             return
@@ -71,7 +75,7 @@ class Importer:
             except Refused as refusal:
                 self._problem(file, refusal)
             if made and known is None:
-                known = self.players[(self.suites[file.version], file.player)] = info
+                known = self.players[(suite, file.player)] = info
                 yield info
             yield from made
 
@@ -83,7 +87,7 @@ class Importer:
         if not isinstance(output, dict):
             raise Refused(place, "is no object")
         character, situation, scene = self._scene(output, place)
-        key = (self.suites[file.version], file.player, character, situation)
+        key = (self.suites[file.version, file.asker], file.player, character, situation)
         messages = _messages(output.get("messages"), f"{place}.messages")
         sha256 = sha256_of(messages)
         known, source = self.conversations.get(key, (sha256, file.path))
@@ -171,8 +175,7 @@ def _judgement(file: ResultFile, key: CellKey, language: str, sha256: str, turns
 def player_info(file: ResultFile, catalog: Catalog | None) -> PlayerInfo:
     """player.json of an imported player: family, weights and licence from models.toml where it has the model.
 
-    Where it has not, the family and licence are "unknown", and the weights stand as closed: nothing says
-    that they are open.
+    Where it has not, all three are "unknown".
     """
     facts = file.player_model
     entry = _entry(catalog, facts.name)
@@ -182,7 +185,7 @@ def player_info(file: ResultFile, catalog: Catalog | None) -> PlayerInfo:
         model=facts.name,
         name=entry.name if entry else file.player,
         family=entry.family if entry else "unknown",
-        weights=entry.weights if entry else "closed",
+        weights=entry.weights if entry else "unknown",
         licence=entry.licence if entry else "unknown",
         parameters_billion=entry.parameters_billion if entry else None,
         sampling=dict(facts.params),

@@ -7,7 +7,7 @@ come to the same number is part of what the page shows.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
@@ -26,12 +26,19 @@ class Recomputed:
     """A player's numbers made again from its records."""
 
     scenes: int
+    weight: int
+    """Conversations, or answers where the protocol pools turns: what the mean divides by."""
     total: float
     score: float
     criteria: dict[str, float]
     length: int
     median: float
     factor: float
+    """What version 2's length rule multiplies with; else 1."""
+    span: float
+    """Largest minus smallest score of the board's players."""
+    penalty: float
+    """Version 1's penalty as a share (0 to -1) of ``span``; else 0."""
     norm: float
 
     def agrees(self, row: BoardRow) -> bool:
@@ -47,9 +54,10 @@ def audit_pages(context: BoardContext) -> Iterator[Page]:
     """The board's page, on which a player is chosen, then each player's."""
     page = paths.board_part(context.place.suite, context.place.language, "audit")
     chosen = []
+    found = recomputed(context)
     for row in context.board.rows:
         target = paths.player_audit(context.place.suite, context.place.language, row.player)
-        made = recomputed(context, row.player)
+        made = found.get(row.player)
         chosen.append(
             {
                 "row": row,
@@ -60,40 +68,64 @@ def audit_pages(context: BoardContext) -> Iterator[Page]:
     values = {"rows": chosen, "suite_id": context.place.suite, "median": context.board.median_length}
     yield context.part_page("audit", "audit", {**values, "weights": _weights(context)})
     for info in context.infos:
-        yield _player_audit(context, info)
+        yield _player_audit(context, info, found.get(info.player))
 
 
 def _weights(context: BoardContext) -> list[tuple[str, float]]:
     return [(name, context.board.weights.get(name, 1.0)) for name in context.criteria]
 
 
-def recomputed(context: BoardContext, player: str) -> Recomputed | None:
-    """The numbers of a player by the paper's rule; None where nothing counts."""
+def recomputed(context: BoardContext) -> dict[str, Recomputed]:
+    """The numbers of every player of which something counts, by the rules of the board's protocol."""
+    means = {
+        player: _mean(context, [cell for cell in cells.values() if cell.score is not None], None)
+        for player, cells in context.cells.items()
+    }
+    scores = {player: mean[0] / mean[1] for player, mean in means.items() if mean is not None}
+    span = max(scores.values(), default=0.0) - min(scores.values(), default=0.0)
+    return {player: _recomputed(context, player, span) for player in scores}
+
+
+def _recomputed(context: BoardContext, player: str, span: float) -> Recomputed:
     cells = [cell for cell in context.cells[player].values() if cell.score is not None]
-    if not cells:
-        return None
-    finals = [_scene_final(cell) for cell in cells]
     complete = [cell for cell in context.cells[player].values() if cell.state != "failed"]
     answers = sum(cell.answers for cell in complete)
     length = sum(cell.characters for cell in complete) // answers if answers else 0
-    median = context.board.median_length or 0.0
-    factor = paper.length_factor(length, median)
-    score = math.fsum(finals) / len(finals)
+    median, rule = context.board.median_length or 0.0, context.rules.length
+    factor = paper.length_factor(length, median) if rule == "paper_v2" else 1.0
+    penalty = min(0.0, math.tanh((median - length) / (3 * median))) if rule == "paper_v1" and median else 0.0
+    total, weight = _mean(context, cells, None) or (0.0, 1)
+    score = total / weight
     criteria = {
-        name: math.fsum(means) / len(means)
+        name: mean[0] / mean[1]
         for name in context.criteria
-        if (means := [m for cell in cells if (m := _scene_criterion(cell, name)) is not None])
+        if (mean := _mean(context, cells, name)) is not None
     }
     return Recomputed(
-        scenes=len(finals),
-        total=math.fsum(finals),
+        scenes=len(cells),
+        weight=weight,
+        total=total,
         score=score,
         criteria=criteria,
         length=length,
         median=median,
         factor=factor,
-        norm=score * factor,
+        span=span,
+        penalty=penalty,
+        norm=score * factor + span * penalty,
     )
+
+
+def _mean(
+    context: BoardContext, cells: Sequence[CellSummary], criterion: str | None
+) -> tuple[float, int] | None:
+    """Sum and weight of a criterion's means over conversations (None: of the finals); None without any."""
+    found = []
+    for cell in cells:
+        value = _scene_final(cell) if criterion is None else _scene_criterion(cell, criterion)
+        if value is not None:
+            found.append((value, cell.answers if context.rules.pools_turns else 1))
+    return (math.fsum(v * n for v, n in found), sum(n for _, n in found)) if found else None
 
 
 def _counting(cell: CellSummary) -> list[Verdicts]:
@@ -109,11 +141,10 @@ def _scene_criterion(cell: CellSummary, name: str) -> float | None:
     return fmean(means) if means else None
 
 
-def _player_audit(context: BoardContext, info: PlayerInfo) -> Page:
+def _player_audit(context: BoardContext, info: PlayerInfo, made: Recomputed | None) -> Page:
     place = context.place
     page = paths.player_audit(place.suite, place.language, info.player)
     row = context.evidence.rows.get(info.player)
-    made = recomputed(context, info.player)
     player_page = paths.player_page(place.suite, place.language, info.player)
     values: dict[str, Any] = {
         "here": "Audit",

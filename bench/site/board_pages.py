@@ -46,7 +46,9 @@ def board_page(context: BoardContext) -> Page:
     place = context.place
     page = paths.board_page(place.suite, place.language)
     values: dict[str, Any] = {
-        **table_values(context.evidence, context.criteria, lambda p: context.player_href(p, page)),
+        **table_values(
+            context.evidence, context.criteria, lambda p: context.player_href(p, page), context.pages.judge
+        ),
         "version": context.board.version,
         "summary": _summary(context),
     }
@@ -59,7 +61,8 @@ def _summary(context: BoardContext) -> str:
     if robust is None or robust.separability is None:
         return ""
     least = robust.detectable_difference
-    said = f"Of {robust.pairs} pairs of players the data tell {robust.separability:.0%} apart."
+    pairs = "1 pair" if robust.pairs == 1 else f"{robust.pairs} pairs"
+    said = f"Of {pairs} of players the data tell {robust.separability:.0%} apart."
     if least is not None:
         said += f" A difference of {least:.2f} between two typical players would be found four times in five."
     return said
@@ -72,7 +75,7 @@ def shard(context: BoardContext, player: str) -> str:
     data = {
         "scenes": {scene: [cell.score, cell.state] for scene, cell in sorted(cells.items())},
         "pairs": {
-            paths.slug(other): [pair.difference, pair.half, pair.scenes, pair.separated]
+            paths.slug(other): [pair.difference, pair.half, pair.scenes, pair.separated, pair.needed]
             for other, pair in pairs.items()
         },
     }

@@ -9,6 +9,8 @@ from bench.scores.board import BoardRow, WeightedScore
 from bench.scores.weights import EQUAL
 from bench.site.charts import Axis
 from bench.site.evidence import BoardEvidence
+from bench.site.render import monograms
+from bench.site.scoring import BoardRules
 from bench.site.talk import label
 from bench.slugs import slug
 
@@ -35,28 +37,40 @@ def size_of(billions: float | None) -> str:
     return next(key for key, _, low, high in SIZES if low <= billions < high)
 
 
-def columns(criteria: Sequence[str]) -> list[dict[str, Any]]:
+def columns(criteria: Sequence[str], rules: BoardRules) -> list[dict[str, Any]]:
     """The board's columns, in order; ``sort`` is the kind of value that a column holds."""
+    plain = rules.length == "none"
     made: list[tuple[str, str, bool, str, str]] = [
         (
             "rank",
             "Rank",
             True,
             "number",
-            "Shared within 0.06 of the leader of a group; small: all the ranks that the data leave open",
+            f"Shared within {rules.gap:g} of the leader of a group; "
+            "small: all the ranks that the data leave open",
         ),
         ("name", "Model", False, "text", ""),
-        ("interval", "Interval", False, "", "Length-normalised score with its 95% interval"),
+        ("interval", "Interval", False, "", f"{rules.number.capitalize()} with its 95% interval"),
         (
             "norm",
-            "Score, length-normalised",
+            "Score" if plain else "Score, length-normalised",
             True,
             "number",
             "The board is sorted by it; after ± half of a 95% interval",
         ),
-        ("score", "Score", True, "number", "Mean of the criteria, before length normalisation"),
         *(
-            (f"c-{slug(name)}", label(name), True, "number", "Mean over conversations, by all judges")
+            [("score", "Score", True, "number", "Mean of the criteria, before length normalisation")]
+            if not plain
+            else []
+        ),
+        *(
+            (
+                f"c-{slug(name)}",
+                label(name),
+                True,
+                "number",
+                f"Mean over {'turns' if rules.pools_turns else 'conversations'}, by all judges",
+            )
             for name in criteria
         ),
         ("refusals", "Refusals", True, "number", "Share of conversations in which a judge saw a refusal"),
@@ -71,19 +85,24 @@ def columns(criteria: Sequence[str]) -> list[dict[str, Any]]:
 
 
 def table_values(
-    evidence: BoardEvidence, criteria: Sequence[str], href: Callable[[str], str]
+    evidence: BoardEvidence,
+    criteria: Sequence[str],
+    href: Callable[[str], str],
+    judge_name: Callable[[str], str],
 ) -> dict[str, Any]:
-    """What the template of the table needs; ``href``: the address of a player's page."""
+    """What the table's template needs; ``href``: a player's page; ``judge_name``: what a judge is called."""
     board = evidence.board
     axis = Axis.around(_spans(evidence))
+    rules = BoardRules.of(board.protocol)
     return {
-        "columns": columns(criteria),
+        "columns": columns(criteria, rules),
         "axis": axis,
         "rows": [row_values(row, evidence, criteria, href(row.player)) for row in board.rows],
+        "providers": monograms(row.provider for row in board.rows),
         "families": _families(board.rows),
         "sizes": _sizes(board.rows),
         "weightings": [(name, weighting_label(name)) for name in board.weightings],
-        "judges": [(slug(judge), judge) for judge in evidence.by_judge],
+        "judges": [(slug(judge), judge_name(judge)) for judge in evidence.by_judge],
         "has_robust": any(row.robust is not None for row in board.rows),
         "data": board_data(evidence, axis),
     }

@@ -4,27 +4,31 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from bench.catalog import Catalog
 from bench.errors import SiteError
 from bench.external import FOLDER, Alias, Published, load_aliases, load_published, published_lists
-from bench.records import PlayerInfo
+from bench.records import PlayerInfo, canonical
 from bench.results import ResultsTree
 from bench.scores.forms import to_csv, to_json
 from bench.scores.frame import Frames, load
 from bench.scores.ledger import Scene
+from bench.scores.rankmap import board_list
 from bench.site import paths
 from bench.site.board_pages import board_pages, indexed, shard
 from bench.site.context import BoardContext, Page
 from bench.site.evidence import BoardEvidence, evidence_of
+from bench.site.human_pages import listed, part_links, study_files, study_page, study_places, study_report
 from bench.site.indexes import search_files, sitemap
-from bench.site.labels import BoardPlace, SuiteLabel, language_name, place_of
+from bench.site.labels import BoardPlace, SuiteLabel, judge_names, language_name, place_of
 from bench.site.output import OutputFolder
 from bench.site.project import FEED, changelog, citation, feed
-from bench.site.rankmap_pages import drawable, rank_map_files
+from bench.site.rankmap_pages import are_versions, drawable, rank_map_files
 from bench.site.render import Pages
 from bench.site.shell import NavBoard, Stage1, build_shells
 from bench.site.stamp import Stamper, environment_of
@@ -102,10 +106,15 @@ def build_site(
     """
     started = time.perf_counter()
     build = _Build(tree, OutputFolder(output), sources or Sources(), site_url, source_url)
+    build.judges = judge_names(tree, catalog)
     places = [_checked(place_of(tree, suites or {}, *found)) for found in tree.boards()]
-    build.begin(places)
-    stamped = build.stamp(places, evidence, catalog, jobs)
-    pages = build.finish(stamped)
+    load_board = partial(_evidence, tree, evidence, catalog)
+    with ThreadPoolExecutor(1) as aside:
+        begun = aside.submit(build.begin, places)
+        first = [load_board(place) for place in places[:1]]  # while MkDocs runs
+        begun.result()
+    stamped = build.stamp(places, first, load_board, jobs)
+    pages = build.finish(stamped, catalog)
     return SiteReport(
         output=output,
         pages=sum(name.endswith(".html") for name in build.folder.kept),
@@ -114,6 +123,12 @@ def build_site(
         written=build.folder.written,
         seconds=time.perf_counter() - started,
     )
+
+
+def _evidence(
+    tree: ResultsTree, evidence: EvidenceLoader, catalog: Catalog | None, place: BoardPlace
+) -> BoardEvidence:
+    return evidence_of(*evidence(tree, place.suite, place.language), catalog)
 
 
 def _checked(place: BoardPlace) -> BoardPlace:
@@ -131,6 +146,7 @@ class _Build:
 
     stage1: Stage1
     pages: Pages
+    judges: Mapping[str, str]
 
     def __init__(
         self, tree: ResultsTree, folder: OutputFolder, sources: Sources, site_url: str, source_url: str
@@ -141,12 +157,21 @@ class _Build:
         self.site_url = site_url
         self.source_url = source_url
         self.versions = changelog(sources.changelog)
+        self.feed = feed(self.versions, site_url)
+        self.studies = study_places(tree.root)
 
     def begin(self, places: Sequence[BoardPlace]) -> None:
         """MkDocs: the shells, and the theme's files."""
         site, nav = self.sources.site, [_nav(place) for place in places]
-        self.stage1 = build_shells(site, self.sources.mkdocs_yml, nav, self.site_url, self.sources.changelog)
-        self.pages = Pages(site / "templates")
+        self.stage1 = build_shells(
+            site,
+            self.sources.mkdocs_yml,
+            nav,
+            self.site_url,
+            changelog=self.sources.changelog,
+            feed=self.feed is not None,
+        )
+        self.pages = Pages(site / "templates", self.judges)
         for name, data in self.stage1.files.items():
             if not name.startswith("search/"):
                 self.folder.write(name, data)
@@ -154,11 +179,11 @@ class _Build:
     def stamp(
         self,
         places: Sequence[BoardPlace],
-        evidence: EvidenceLoader,
-        catalog: Catalog | None,
+        first: Sequence[BoardEvidence],
+        load_board: Callable[[BoardPlace], BoardEvidence],
         jobs: int | None,
     ) -> list[BoardContext]:
-        """Conversation pages by workers; meanwhile the boards here."""
+        """Conversation pages by workers; meanwhile the evidence of the boards after the ``first``."""
         infos = [self.tree.players(place.suite, place.language) for place in places]
         templates = self.sources.site / "templates"
         shell = self.stage1.shells["conversation"]
@@ -168,16 +193,15 @@ class _Build:
             templates=templates,
             shell=shell,
             source_url=self.source_url,
-            environment=environment_of(shell.page, templates),
+            environment=environment_of(shell.page, templates, self.judges),
+            judges=self.judges,
         )
         folder = self.tree.root / FOLDER
         lists = [load_published(folder, name) for name in published_lists(folder)]
         aliases = load_aliases(folder) if lists else ()
         with workers(stamper, sum(map(len, infos)), jobs) as working:
             under_way = [working.start(place, infos[n]) for n, place in enumerate(places)]
-            made = [
-                evidence_of(*evidence(self.tree, place.suite, place.language), catalog) for place in places
-            ]
+            made = [*first, *map(load_board, places[len(first) :])]
             contexts = []
             for n, arriving in enumerate(under_way):
                 cells = {}
@@ -203,6 +227,13 @@ class _Build:
             for other, found in zip(places, made, strict=True)
             if other.suite == place.suite
         }
+        board = made[n].board
+        versions = [
+            board_list(board, found.board, other.label.title)
+            for other, found in zip(places, made, strict=True)
+            if other.language == place.language and are_versions(board, found.board)
+        ]
+        aliases = [*aliases, *(alias for _, joined in versions for alias in joined)]
         return BoardContext(
             tree=self.tree,
             place=place,
@@ -212,25 +243,38 @@ class _Build:
             pages=self.pages,
             source_url=self.source_url,
             siblings=siblings,
-            lists=drawable(made[n].board, lists, aliases),
+            lists=drawable(board, [*(one for one, _ in versions), *lists], aliases),
             aliases=aliases,
+            studies=part_links(self.studies, place.suite, place.language),
             has_reading=paths.READING in self.stage1.pages,
         )
 
-    def finish(self, contexts: Sequence[BoardContext]) -> int:
+    def finish(self, contexts: Sequence[BoardContext], catalog: Catalog | None) -> int:
         """All other pages; returns how many conversations there are."""
         for context in contexts:
             for page in board_pages(context):
                 self.folder.write(page.path, self._filled(page))
             self._write_data(context)
+        self._write_studies(contexts, catalog)
         self._write_common(contexts)
         found = [page for context in contexts for page in indexed(context)]
+        found += [(place.page, f"Judges and people: {place.study}") for place in self.studies]
         for name, text in search_files(self.stage1.files, found).items():
             self.folder.write(name, text)
         if self.site_url:
             listed = [*self.stage1.pages, *(path for path, _ in found)]
             self.folder.write("sitemap.xml", sitemap(self.site_url, listed))
         return sum(len(cells) for context in contexts for cells in context.cells.values())
+
+    def _write_studies(self, contexts: Sequence[BoardContext], catalog: Catalog | None) -> None:
+        """A page and its files for every human study."""
+        boards = [(context.place.suite, context.place.language) for context in contexts]
+        for place in self.studies:
+            made = study_report(self.tree, place, boards, catalog)
+            page = study_page(made, place, contexts, self.pages)
+            self.folder.write(page.path, self._filled(page))
+            for name, data in study_files(made, place):
+                self.folder.write(name, data)
 
     def _filled(self, page: Page) -> str:
         """The page in its shell. A board has one of its own, in which the navigation knows where it is."""
@@ -241,6 +285,8 @@ class _Build:
         place, board = context.place, context.board
         for kind, text in (("json", to_json(board)), ("csv", to_csv(board))):
             self.folder.write(paths.board_data(place.suite, place.language, kind), text)
+        analyses = canonical(context.evidence.analyses.model_dump(mode="json"))
+        self.folder.write(paths.analyses(place.suite, place.language), analyses)
         for info in context.infos:
             name = paths.player_scores(place.suite, place.language, info.player)
             self.folder.write(name, shard(context, info.player))
@@ -253,7 +299,8 @@ class _Build:
         parts: dict[str, Callable[[str], dict[str, Any]]] = {
             "home": lambda name: {"boards": [_card(context, name) for context in contexts]},
             "boards": lambda name: {"boards": [_card(context, name) for context in contexts]},
-            "changes": lambda name: {"versions": self.versions},
+            "changes": lambda name: {"versions": self.versions, "feed": self.feed is not None},
+            "studies": lambda name: listed(self.studies, name),
         }
         if cite is not None:
             parts["cite"] = lambda name: {"citation": cite}
@@ -265,8 +312,8 @@ class _Build:
                     before, _, after = text.partition(marker)
                     text = before + self.pages.render(part, values(name)) + after
             self.folder.write(name, text)
-        if self.versions:
-            self.folder.write(FEED, feed(self.versions, self.site_url))
+        if self.feed is not None:
+            self.folder.write(FEED, self.feed)
 
 
 def _nav(place: BoardPlace) -> NavBoard:

@@ -47,8 +47,9 @@ class Axis:
 
     @property
     def ticks(self) -> list[float]:
-        """Whole points, or half points on a short axis."""
-        step = 1.0 if self.high - self.low > 2 else 0.5
+        """Whole points, half points on a short axis, more of them between ticks on a long one."""
+        span = self.high - self.low
+        step = 0.5 if span <= 2 else next((s for s in (1.0, 2.0, 5.0, 10.0) if span <= 10 * s), 20.0)
         first = math.ceil(self.low / step) * step
         return [first + step * n for n in range(int((self.high - first) / step + 1e-9) + 1)]
 

@@ -20,6 +20,8 @@ def compare_page(context: BoardContext) -> Page:
     players = [(paths.slug(info.player), info.name) for info in infos]
     data: dict[str, Any] = {
         "most": MOST,
+        "scale": [context.rules.low, context.rules.high],
+        "normalised": context.rules.length != "none",
         "players": {
             paths.slug(info.player): [
                 info.name[:80],

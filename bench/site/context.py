@@ -19,6 +19,7 @@ from bench.site.cells import CellSummary
 from bench.site.evidence import BoardEvidence
 from bench.site.labels import BoardPlace, language_name
 from bench.site.render import Pages
+from bench.site.scoring import BoardRules
 from bench.site.stamp import common, crumbs
 from bench.site.talk import criteria_order
 from bench.site.text import bdi, plain
@@ -69,6 +70,8 @@ class BoardContext:
     """The suite's boards by language, this one among them."""
     lists: Sequence[Published] = ()
     aliases: Sequence[Alias] = ()
+    studies: Sequence[tuple[str, str, str]] = ()
+    """Human studies of it: key, words and page of each."""
     has_reading: bool = False
     """Whether there is a page on how to read the numbers."""
 
@@ -77,8 +80,31 @@ class BoardContext:
         return self.evidence.board
 
     @cached_property
+    def sure(self) -> set[tuple[str, str]] | None:
+        """(better, worse) of the pairs of players that the data tell apart; None where none were compared."""
+        if not self.evidence.pairs:
+            return None
+        return {
+            (player, other)
+            for player, others in self.evidence.pairs.items()
+            for other, pair in others.items()
+            if pair.separated and pair.difference > 0
+        }
+
+    @cached_property
     def criteria(self) -> list[str]:
         return criteria_order(self.board.criteria)
+
+    @cached_property
+    def rules(self) -> BoardRules:
+        """How the board's protocol scores."""
+        return BoardRules.of(self.board.protocol)
+
+    @cached_property
+    def by_item(self) -> bool:
+        """Whether no two characters share a situation, as with the items of a data set: there is no table of
+        characters and situations then."""
+        return len(self.characters) > 1 and len(self.scenes) == len(self.situations)
 
     @cached_property
     def title(self) -> str:
@@ -155,13 +181,20 @@ class BoardContext:
             "reading": paths.relative(reading, page),
             "assets": paths.relative("assets/", page),
             "criteria": self.criteria,
+            "rules": self.rules,
+            "heat": self.rules.heat,
         }
 
     def parts(self, page: str) -> list[tuple[str, str, str]]:
         """Key, words and link of the board's own pages."""
         board = paths.relative(paths.board_page(self.place.suite, self.place.language), page)
         names = [name for name in paths.PARTS if name != "rank-maps" or self.lists]
-        return [("board", "Board", board), *((n, PART_TITLES[n], self.part(n, page)) for n in names)]
+        studies = [(key, words, paths.relative(target, page)) for key, words, target in self.studies]
+        return [
+            ("board", "Board", board),
+            *((n, PART_TITLES[n], self.part(n, page)) for n in names),
+            *studies,
+        ]
 
     def made(
         self, path: str, kind: str, template: str, values: Mapping[str, Any], title: str, heading: str

@@ -24,6 +24,7 @@ def with_policy(page: str) -> str:
             " ".join(["script-src 'self'", *dict.fromkeys(hashes)]),
             "style-src 'self'",
             "img-src 'self' data:",
+            "media-src 'self'",
             "font-src 'self'",
             "connect-src 'self'",
             "worker-src 'self'",

@@ -11,21 +11,39 @@ from scipy import stats
 
 from bench.catalog import Catalog
 from bench.scores import paper
-from bench.scores.analyses.difficulty import difficulty
-from bench.scores.analyses.judges import agreement, leniency, pairwise
-from bench.scores.analyses.preference import judge_models, preference
+from bench.scores.analyses.alone import NUMBERS
+from bench.scores.analyses.preference import judge_models
+from bench.scores.analyses.report import Material, Report, report
 from bench.scores.analyses.scenes import judge_finals
 from bench.scores.analyses.sure import missing_to_none
-from bench.scores.analyses.turns import ALL, by_turn
-from bench.scores.board import Board, BoardRow, WeightedScore, board_of, paper_numbers
+from bench.scores.analyses.texts import no_turns
+from bench.scores.analyses.turns import ALL
+from bench.scores.board import Board, BoardRow, WeightedScore, board_of
 from bench.scores.bootstrap import CONFIDENCE
-from bench.scores.frame import SCALES, Frames
+from bench.scores.frame import Frames
 from bench.scores.ledger import Scene
-from bench.scores.robust import paired_differences, robust_grid
+from bench.scores.robust import paired_differences, robust_grid, scenes_needed
+from bench.scores.rules import rules_of
 from bench.scores.weights import EQUAL, standard_weightings
 
 PAIRS_UP_TO = 100
 """Players up to which every pair is compared: the work grows with the square of their number."""
+
+ANALYSES = (
+    "by_turn",
+    "difficulty",
+    "scenes",
+    "sides",
+    "leniency",
+    "orders",
+    "agreement",
+    "judge_pairs",
+    "preference",
+    "judges_apart",
+    "disputes",
+    "boards_alone",
+)
+"""The analyses that pages show. Those of what was said are left to `bench analyse`: they take longer."""
 
 Row = Mapping[str, JsonValue]
 
@@ -40,6 +58,9 @@ class Pair:
     scenes: int
     separated: bool
     """Surely different, all pairs of the board considered."""
+    needed: int | None
+    """Scenes with which one comparison would find this difference four times in five; None: see
+    :func:`bench.scores.robust.scenes_needed`."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +68,8 @@ class BoardEvidence:
     """A board and what else its evidence says."""
 
     board: Board
+    analyses: Report
+    """Those of ANALYSES: analyses.json, which holds every number below but the pairs."""
     spread: Mapping[str, float] = field(default_factory=dict)
     """Player to how far its judges' own means of it lie apart."""
     by_judge: Mapping[str, Mapping[str, Mapping[str, WeightedScore]]] = field(default_factory=dict)
@@ -57,6 +80,7 @@ class BoardEvidence:
     """Player (empty: the average of all) to its scores by turn."""
     difficulty: tuple[Row, ...] = ()
     leniency: tuple[Row, ...] = ()
+    orders: tuple[Row, ...] = ()
     agreement: tuple[Row, ...] = ()
     judge_pairs: tuple[Row, ...] = ()
     preference: tuple[Row, ...] = ()
@@ -72,28 +96,26 @@ def evidence_of(
 ) -> BoardEvidence:
     """The board of ``frames`` and what else they say; ``catalog`` tells what its judges are."""
     board = board_of(frames, scenes=scenes)
+    made = report(Material(frames, no_turns(), judge_models(frames, catalog)), ANALYSES)
     if judge_finals(frames).empty:  # nothing counts
-        return BoardEvidence(board)
+        return BoardEvidence(board, made)
     turns: dict[str, list[Row]] = {}
-    for row in _rows(by_turn(frames)):
+    for row in made.rows_of("by_turn"):
         turns.setdefault(str(row["player"] or ALL), []).append(row)
     return BoardEvidence(
         board=board,
-        spread=_spread(frames),
-        by_judge={judge: _alone(frames, judge, board) for judge in _several(frames)},
+        analyses=made,
+        spread={str(row["player"]): float(str(row["apart"])) for row in made.rows_of("judges_apart")},
+        by_judge=_alone(made),
         pairs=_pairs(frames) if len(frames.players) <= PAIRS_UP_TO else {},
         turns={player: tuple(found) for player, found in turns.items()},
-        difficulty=_rows(difficulty(frames)),
-        leniency=_rows(leniency(frames)),
-        agreement=_rows(agreement(frames)),
-        judge_pairs=_rows(pairwise(frames)),
-        preference=_rows(preference(frames, judge_models(frames, catalog))),
+        difficulty=made.rows_of("difficulty"),
+        leniency=made.rows_of("leniency"),
+        orders=made.rows_of("orders"),
+        agreement=made.rows_of("agreement"),
+        judge_pairs=made.rows_of("judge_pairs"),
+        preference=made.rows_of("preference"),
     )
-
-
-def _several(frames: Frames) -> tuple[str, ...]:
-    """The judges where there are at least two."""
-    return frames.judges if len(frames.judges) > 1 else ()
 
 
 def _rows(table: pd.DataFrame) -> tuple[Row, ...]:
@@ -103,69 +125,36 @@ def _rows(table: pd.DataFrame) -> tuple[Row, ...]:
     )
 
 
-def _spread(frames: Frames) -> dict[str, float]:
-    """Over conversations that all judges judged: the largest minus the smallest of the judges' means."""
-    if len(frames.judges) < 2:
-        return {}
-    table = judge_finals(frames).unstack("judge")
-    table = table.reindex(columns=list(frames.judges)).dropna()
-    means = table.groupby(level="player").mean()
-    apart = means.max(axis=1) - means.min(axis=1)
-    return {str(player): paper.published(float(value)) for player, value in apart.items()}
-
-
-def _alone(frames: Frames, judge: str, board: Board) -> dict[str, dict[str, WeightedScore]]:
-    """The paper's numbers of every weighting by one judge's verdicts."""
-    only = frames.only_judges([judge])
-    if judge_finals(only).empty:
-        return {}
-    weightings = standard_weightings(frames.criteria)
-    scored, _ = paper_numbers(only, weightings, resamples=board.resamples, seed=board.seed)
-    return {name: _ranked(scored, name) for name in weightings}
-
-
-def _ranked(scored: pd.DataFrame, weighting: str) -> dict[str, WeightedScore]:
-    final = paper.final_column(weighting)
-    norm = final.replace("final:", "norm:", 1)
-    columns = {
-        "length_norm_score": norm,
-        "length_norm_ci": f"{norm}_ci",
-        "score": final,
-        "score_ci": f"{final}_ci",
-    }
-    table = pd.DataFrame(
-        {name: [paper.published(float(x)) for x in scored[column]] for name, column in columns.items()},
-        index=scored.index,
-    )
-    return {
-        str(row["player"]): WeightedScore.model_validate({name: row[name] for name in ("rank", *columns)})
-        for row in _rows(paper.ranked(table).reset_index(names="player"))
-    }
+def _alone(made: Report) -> dict[str, dict[str, dict[str, WeightedScore]]]:
+    """Judge, weighting, player: the paper's numbers as if this judge alone had judged."""
+    found: dict[str, dict[str, dict[str, WeightedScore]]] = {}
+    for row in made.rows_of("boards_alone"):
+        numbers = {name: row[name] for name in ("rank", *NUMBERS)}
+        by_weighting = found.setdefault(str(row["judge"]), {}).setdefault(str(row["weighting"]), {})
+        by_weighting[str(row["player"])] = WeightedScore.model_validate(numbers)
+    return found
 
 
 def _pairs(frames: Frames) -> dict[str, dict[str, Pair]]:
-    if frames.protocol not in SCALES:
+    if rules_of(frames.protocol).scale is None:
         return {}
     equal = standard_weightings(frames.criteria)[EQUAL]
     table = paired_differences(robust_grid(frames, equal))
+    table["half"] = stats.t.ppf((1 + CONFIDENCE) / 2, table["df"]) * table["standard_error"]
     found: dict[str, dict[str, Pair]] = {}
     for row in _rows(table):
         if row["difference"] is None:
             continue
         difference = paper.published(float(str(row["difference"])))
-        half = _half(row)
-        scenes, separated = int(str(row["scenes"])), bool(row["separated"])
-        found.setdefault(str(row["player"]), {})[str(row["other"])] = Pair(
-            difference, half, scenes, separated
-        )
-        found.setdefault(str(row["other"]), {})[str(row["player"])] = Pair(
-            -difference + 0.0, half, scenes, separated
-        )
+        half = None if row["half"] is None else paper.published(float(str(row["half"])))
+        told = half, int(str(row["scenes"])), bool(row["separated"]), _needed(row)
+        found.setdefault(str(row["player"]), {})[str(row["other"])] = Pair(difference, *told)
+        found.setdefault(str(row["other"]), {})[str(row["player"])] = Pair(-difference + 0.0, *told)
     return found
 
 
-def _half(row: Row) -> float | None:
-    if row["standard_error"] is None or row["df"] is None:
-        return None
-    reach = float(stats.t.ppf((1 + CONFIDENCE) / 2, float(str(row["df"]))))
-    return paper.published(reach * float(str(row["standard_error"])))
+def _needed(row: Row) -> int | None:
+    difference, error, scenes, df = (
+        float(str(row[name])) for name in ("difference", "standard_error", "scenes", "df")
+    )
+    return scenes_needed(difference, error, int(scenes), df) if error > 1e-12 else None

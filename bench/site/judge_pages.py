@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import Any
 
 from bench.site import paths
 from bench.site.cells import CellSummary
 from bench.site.context import BoardContext, Page
+from bench.site.evidence import Row
 from bench.slugs import slug
 
 DISPUTES = 20
+ORDER_WORDS = {
+    "spread": "Largest minus smallest score of a response, in points",
+    "other_band": "Share of responses that fall into different bands",
+    "answer_1_first": "Score with the data set's answer 1 first, against the mean of all orders",
+    "answer_2_first": "The same with answer 2 first",
+    "answer_3_first": "The same with answer 3 first",
+}
+"""What :mod:`bench.scores.analyses.orders` measures, in words."""
 
 
 def judges_page(context: BoardContext) -> Page:
@@ -19,13 +29,24 @@ def judges_page(context: BoardContext) -> Page:
     values = {
         "judges": context.board.judges,
         "leniency": found.leniency,
-        "agreement": found.agreement,
+        "orders": [
+            {**row, "what": ORDER_WORDS.get(str(row["what"]), str(row["what"]))} for row in found.orders
+        ],
+        "agreement": [_named_pair(row, context) for row in found.agreement],
         "judge_pairs": found.judge_pairs,
         "preference": found.preference,
         "disputes": [_dispute(context, cell, page) for cell in _most_disputed(context)],
         "spread": _spread(context, page),
     }
     return context.part_page("judges", "judges", values)
+
+
+def _named_pair(row: Row, context: BoardContext) -> Row:
+    """A row of the agreement with what its two judges are called in place of their ids."""
+    name = context.pages.judge
+    pairs = {f"{a} / {b}": f"{name(a)} / {name(b)}" for a, b in combinations(context.board.judges, 2)}
+    together = str(row["judges"])
+    return {**row, "judges": pairs.get(together, together)}
 
 
 def _most_disputed(context: BoardContext) -> list[CellSummary]:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from bench.results import ResultsTree
 from bench.slugs import slug
 from bench.suites import LANGUAGES
+
+if TYPE_CHECKING:
+    from bench.catalog import Catalog
 
 
 @dataclass(frozen=True)
@@ -42,6 +47,16 @@ def place_of(tree: ResultsTree, suites: Mapping[str, SuiteLabel], suite: str, la
     folders = {path.name for path in tree.board_folder(suite, language).glob("*/judgements/*")}
     judges = tuple(j for j in label.judges.get(language, ()) if slug(j) in folders)
     return BoardPlace(suite, language, label, judges)
+
+
+def judge_names(tree: ResultsTree, catalog: Catalog | None) -> dict[str, str]:
+    """What the judges of a results tree are called; one whose name others have too keeps its id."""
+    if catalog is None:
+        return {}
+    folders = {path.name for path in tree.root.glob("*/*/*/judgements/*")}
+    names = {judge: entry.name for judge, entry in catalog.models.items() if slug(judge) in folders}
+    taken = Counter([*names, *names.values()])
+    return {judge: name for judge, name in names.items() if taken[name] == 1}
 
 
 def language_name(language: str) -> str:

@@ -28,6 +28,11 @@ def board_data(suite: str, language: str, kind: str) -> str:
     return f"{board_folder(suite, language)}/board.{kind}"
 
 
+def analyses(suite: str, language: str) -> str:
+    """What the evidence says beyond the board, as data."""
+    return f"{board_folder(suite, language)}/analyses.json"
+
+
 def rank_map_file(suite: str, language: str, name: str, form: str) -> str:
     return f"{board_folder(suite, language)}/rank-maps/{slug(name)}.{form}"
 

@@ -13,7 +13,7 @@ from bench.scores.analyses.turns import ALL
 from bench.site import paths
 from bench.site.board_table import row_values
 from bench.site.cells import CellSummary
-from bench.site.context import BoardContext, Named, Page, mean_of, remarks
+from bench.site.context import BoardContext, Named, Page, mean_of, remarks, score_of
 from bench.site.evidence import Row
 from bench.site.figures import Mark, Series, line_figure
 from bench.site.labels import language_name
@@ -44,6 +44,7 @@ def player_page(context: BoardContext, info: PlayerInfo) -> Page:
         "situations": [(s, context.side_href("situation", s.key, page)) for s in situations],
         "matrix": [_matrix_row(context, c, cells, page) for c in characters],
         "situation_means": [mean_of(cells.get(f"{c.key}.{s.key}") for c in characters) for s in situations],
+        "items": _items(context, cells, page) if context.by_item else None,
         "turns": turns,
         "figure": turn_figure(info.name, turns, context.evidence.turns.get(ALL, ())),
         "sampling": json.dumps(info.sampling, sort_keys=True, ensure_ascii=False),
@@ -89,6 +90,25 @@ def _matrix_row(
         "cells": row,
         "mean": mean_of(cells.get(f"{character.key}.{s.key}") for s in context.situations),
     }
+
+
+def _items(context: BoardContext, cells: Mapping[str, CellSummary], page: str) -> list[dict[str, Any]]:
+    """Every item of a data set, by character."""
+    names = {character.id: character for character in context.characters}
+    found = []
+    for scene, one in context.scenes.items():
+        cell, character = cells.get(scene), names[one.character]
+        found.append(
+            {
+                "character": character,
+                "character_href": context.side_href("character", character.key, page),
+                "name": one.situation_title,
+                "href": None if cell is None else context.conversation_href(cell, page),
+                "score": score_of(cell),
+                "said": "no response yet" if cell is None else remarks(cell),
+            }
+        )
+    return found
 
 
 def _in_short(cell: CellSummary) -> dict[str, str]:

@@ -16,8 +16,6 @@ from bench.errors import SiteError
 FEED = "changelog.xml"
 _VERSION = re.compile(r"^## (?P<name>\S+)(?:\s*\((?P<date>[^)]*)\))?\s*$", re.MULTILINE)
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
-UNDATED = "1970-01-01"
-"""Stands in a feed, which needs a day, for a version that is not out yet."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +26,12 @@ class Version:
     date: str
     """A day, or what else the heading says, such as unreleased."""
     text: str
+
+    @property
+    def day(self) -> str | None:
+        """The day on which it came out, as ISO 8601 has it; None where it has not yet."""
+        found = _DAY.search(self.date)
+        return found.group() if found else None
 
     @property
     def points(self) -> list[str]:
@@ -46,12 +50,17 @@ def changelog(text: str) -> list[Version]:
     ]
 
 
-def feed(versions: list[Version], site_url: str) -> str:
-    """An Atom feed of the versions; without ``site_url`` its links are relative."""
+def feed(versions: list[Version], site_url: str) -> str | None:
+    """An Atom feed of the versions that are out, or None where there is none: every entry needs its day.
+
+    Without ``site_url`` its links are relative.
+    """
     base = f"{site_url.rstrip('/')}/" if site_url else ""
-    days = [match.group() for v in versions if (match := _DAY.search(v.date))]
-    latest = max(days, default=UNDATED)
-    entries = "".join(_entry(version, base, latest) for version in versions)
+    out = [(version, day) for version in versions if (day := version.day)]
+    if not out:
+        return None
+    latest = max(day for _, day in out)
+    entries = "".join(_entry(version, day, base) for version, day in out)
     return (
         '<?xml version="1.0" encoding="UTF-8"?>\n'
         '<feed xmlns="http://www.w3.org/2005/Atom">\n'
@@ -62,12 +71,10 @@ def feed(versions: list[Version], site_url: str) -> str:
     )
 
 
-def _entry(version: Version, base: str, latest: str) -> str:
-    day = match.group() if (match := _DAY.search(version.date)) else latest
+def _entry(version: Version, day: str, base: str) -> str:
     points = "".join(f"<li>{escape(point)}</li>" for point in version.points)
-    note = "" if _DAY.search(version.date) or not version.date else f" ({escape(version.date)})"
     return (
-        f"<entry><title>{escape(version.name)}{note}</title>"
+        f"<entry><title>{escape(version.name)}</title>"
         f"<id>urn:rolecall:changelog:{escape(version.name)}</id>"
         f'<link href="{escape(base)}changelog.html"/><updated>{day}T00:00:00Z</updated>'
         f'<content type="html">{escape(f"<ul>{points}</ul>")}</content></entry>\n'

@@ -2,32 +2,33 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import Any
-from xml.etree import ElementTree
 
 from markupsafe import Markup
 
-from bench.charts.files import FAINT, FORMS, INK, PAPER
-from bench.charts.rank_map import caption, rank_map_file
+from bench.charts.files import FORMS
+from bench.charts.rank_map import bands_note, caption, rank_map_file
 from bench.external import Alias, Published
 from bench.records import canonical
 from bench.scores.board import Board
 from bench.scores.rankmap import RankMap, board_rank_map
+from bench.scores.rules import rules_of
 from bench.site import paths
 from bench.site.context import BoardContext, Page
+from bench.site.svg import inline_figure
 from bench.slugs import slug
-
-THEME = {INK: "--rc-ink", PAPER: "--rc-paper", FAINT: "--rc-faint"}
-"""Colours of the figure that follow the page's theme."""
-SVG, XLINK = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"
-_FONT = re.compile(r"(?P<before>(?:[a-z0-9]+ )*)(?P<size>[\d.]+px) (?P<family>.*)")
 
 
 def drawable(board: Board, lists: Sequence[Published], aliases: Sequence[Alias]) -> list[Published]:
     """The lists that share enough models with a board for a map."""
     return [one for one in lists if board_rank_map(board, one, aliases).drawable]
+
+
+def are_versions(board: Board, other: Board) -> bool:
+    """Whether two boards are by versions of one method: other protocols with the same criteria."""
+    rules, theirs = rules_of(board.protocol), rules_of(other.protocol)
+    return board.protocol != other.protocol and rules.criteria == theirs.criteria != ()
 
 
 def rank_maps_page(context: BoardContext) -> Page:
@@ -50,7 +51,7 @@ def rank_map_files(context: BoardContext) -> Iterator[tuple[str, bytes]]:
 
 
 def _maps(context: BoardContext) -> list[RankMap]:
-    return [board_rank_map(context.board, one, context.aliases) for one in context.lists]
+    return [board_rank_map(context.board, one, context.aliases, context.sure) for one in context.lists]
 
 
 def _shown(context: BoardContext, made: RankMap, page: str) -> dict[str, Any]:
@@ -62,7 +63,8 @@ def _shown(context: BoardContext, made: RankMap, page: str) -> dict[str, Any]:
         "key": slug(made.list_name),
         "map": made,
         "caption": caption(made),
-        "figure": Markup(_inline(rank_map_file(made, "svg", links).decode("utf-8"), made)),
+        "open_note": bands_note(made),
+        "figure": _inline(rank_map_file(made, "svg", links), made),
         "links": links,
         "files": [(form.upper(), paths.relative(path, page)) for form, path in files.items()],
         "ours": [one for one in made.unmatched if one.side == "ours"],
@@ -70,45 +72,7 @@ def _shown(context: BoardContext, made: RankMap, page: str) -> dict[str, Any]:
     }
 
 
-def _inline(svg: str, made: RankMap) -> str:
-    """The figure for a page: styles as attributes (all that the policy allows), described."""
-    ElementTree.register_namespace("", SVG)
-    root = ElementTree.fromstring(svg[svg.index("<svg") :])
-    _plain_attributes(root)
-    ident = f"{slug(made.list_name)}-figure"
-    title = root.find(f"{{{SVG}}}title")
-    assert title is not None
-    title.set("id", f"{ident}-t")
-    about = ElementTree.Element(f"{{{SVG}}}desc", {"id": f"{ident}-d"})
-    about.text = f"Lines join each model's rank here to its rank there. {caption(made)}. A table follows."
-    root.insert(1, about)
-    for name in ("width", "height", "version"):
-        root.attrib.pop(name, None)
-    root.attrib |= {"class": "rc-figure", "role": "group", "aria-labelledby": f"{ident}-t {ident}-d"}
-    return ElementTree.tostring(root, encoding="unicode")
-
-
-def _plain_attributes(root: ElementTree.Element) -> None:
-    for parent in root.iter():
-        for child in list(parent):
-            if child.tag == f"{{{SVG}}}metadata" or child.tag == f"{{{SVG}}}style":
-                parent.remove(child)
-        for name, value in _presentation(parent.attrib.pop("style", "")):
-            parent.set(name, value)
-        link = parent.attrib.pop(f"{{{XLINK}}}href", None)
-        if link is not None:
-            parent.set("href", link)
-
-
-def _presentation(style: str) -> Iterator[tuple[str, str]]:
-    """A style attribute as presentation attributes."""
-    for part in filter(None, map(str.strip, style.split(";"))):
-        name, _, value = (piece.strip() for piece in part.partition(":"))
-        if name == "font":
-            found = _FONT.fullmatch(value)
-            yield "font-size", found["size"] if found else "8px"
-            if found and "bold" in (found["before"] or ""):
-                yield "font-weight", "bold"
-        else:
-            colour = THEME.get(value)
-            yield name, f"var({colour}, {value})" if colour else value
+def _inline(svg: bytes, made: RankMap) -> Markup:
+    """The figure for a page, described."""
+    about = f"Lines join each model's rank here to its rank there. {caption(made)}. A table follows."
+    return inline_figure(svg, f"{slug(made.list_name)}-figure", about)

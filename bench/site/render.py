@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
+from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,9 +25,10 @@ NOTHING = Markup('<span class="rc-none">–</span>')
 
 
 class Pages:
-    """The page templates of a folder, each rendered by name."""
+    """The page templates of a folder, each rendered by name; ``judges``: what judges are called."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, judges: Mapping[str, str] | None = None) -> None:
+        self._judges = dict(judges or {})
         self._environment = Environment(
             loader=FileSystemLoader(folder),
             autoescape=True,
@@ -35,11 +37,15 @@ class Pages:
             lstrip_blocks=True,
             keep_trailing_newline=False,
         )
-        self._environment.filters.update(FILTERS)
+        self._environment.filters.update({**FILTERS, "judge": self.judge})
         self._environment.globals.update(
             heat=heat, whisker=whisker, scale=scale, bdi=bdi, code=code, prose=prose
         )
         self._templates: dict[str, Template] = {}
+
+    def judge(self, ident: str) -> str:
+        """What a judge is called, by its id."""
+        return self._judges.get(ident, ident)
 
     def render(self, name: str, values: Mapping[str, Any]) -> str:
         """The content of one page as HTML."""
@@ -99,6 +105,17 @@ def monogram(name: str) -> str:
     return ("".join(word[0] for word in words[:2]) if len(words) > 1 else "".join(words)[:2]) or "?"
 
 
+def monograms(names: Iterable[str]) -> dict[str, str]:
+    """Two letters or so for each name, no two of them alike."""
+    given: dict[str, str] = {}
+    for name in sorted(set(names)):
+        short = monogram(name)
+        more = (short[0] + letter for letter in re.findall(r"[^\W_]", name)[2:])
+        numbered = (f"{short[0]}{n}" for n in count(2))
+        given[name] = next(one for one in chain([short], more, numbered) if one not in given.values())
+    return given
+
+
 def json_in_page(data: object) -> Markup:
     """Data for a ``script`` element of JSON: nothing in it can end the element or start another."""
     text = json.dumps(data, separators=(",", ":"), sort_keys=True)
@@ -121,6 +138,5 @@ FILTERS: dict[str, Callable[..., Any]] = {
     "money": money,
     "open_ranks": open_ranks,
     "signed": signed,
-    "monogram": monogram,
     "json": json_in_page,
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from statistics import fmean
 from typing import Any
@@ -49,11 +50,27 @@ def _index(context: BoardContext) -> Page:
     values = {
         "situations": [(s, context.side_href("situation", s.key, page)) for s in context.situations],
         "matrix": [_mean_row(context, c, page) for c in context.characters],
+        "items": _items(context, page) if context.by_item else None,
         "sides": sides,
         "hardest": [_scene(context, scene, page) for scene, _ in ordered[:shown]],
         "easiest": [_scene(context, scene, page) for scene, _ in ordered[::-1][:shown]],
     }
     return context.part_page("scenes", "scenes", values)
+
+
+def _items(context: BoardContext, page: str) -> list[dict[str, Any]]:
+    """Every item of a data set, by character."""
+    names = {character.id: character for character in context.characters}
+    return [
+        {
+            "character": names[cell.character],
+            "character_href": context.side_href("character", names[cell.character].key, page),
+            "name": cell.situation_title,
+            "href": context.scene_href(scene, page),
+            "score": context.scene_means.get(scene),
+        }
+        for scene, cell in context.scenes.items()
+    ]
 
 
 def _named(context: BoardContext, kind: str, ident: str, page: str) -> dict[str, str]:
@@ -104,14 +121,17 @@ def _side_page(context: BoardContext, kind: str, one: Named, told: Mapping[str, 
     """A character's or situation's page: its scenes and how each player did in them."""
     page = paths.side_page(context.place.suite, context.place.language, kind, one.key)
     mine = [scene for scene in context.scenes if scene.split(".")[kind == "situation"] == one.key]
-    rated = sorted(mine, key=lambda scene: (context.scene_means.get(scene, 9), scene))
+    rated = sorted(mine, key=lambda scene: (context.scene_means.get(scene, math.inf), scene))
     scene = told[mine[0]]
     row = next((r for r in context.evidence.difficulty if (r["kind"], r["id"]) == (kind, one.id)), None)
+    text = scene.card if kind == "character" else scene.situation
+    if kind == "character" and context.by_item:
+        text = ""  # what the player is told differs from item to item
     values = {
         "here": one.name,
         "kind": kind,
         "summary": scene.summary if kind == "character" else "",
-        "text": scene.card if kind == "character" else scene.situation,
+        "text": text,
         "effect": row,
         "place": _place(context, kind, row),
         "scenes": [_scene(context, scene, page) for scene in rated],

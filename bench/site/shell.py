@@ -15,6 +15,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,6 +41,11 @@ _UNNAMED_DIALOG = ('role="dialog">', 'role="dialog" aria-label="Search">')
 _INDENT = re.compile(r"\n\s+")
 """The theme indents generously; thousands of pages would carry it. A shell has no preformatted text."""
 
+_ICON = re.compile(
+    r'<svg xmlns="http://www\.w3\.org/2000/svg"(?P<about>[^>]*)>(?P<drawing>(?:<path[^>]*/>)+)</svg>'
+)
+"""An icon of the theme as its templates put it into a page."""
+
 DEPTHS = {"part": 3, "scene": 4, "conversation": 5}
 """Folders above a generated page of each kind; relative links and the theme's base depend on it."""
 
@@ -47,7 +53,13 @@ DEPTHS = {"part": 3, "scene": 4, "conversation": 5}
 NAV = {
     "Method": {
         "Method": "method.md",
+        "Version 1": "version-1.md",
+        "Human likeness": "human-likeness.md",
+        "Spoken role play": "speech.md",
         "Reading the numbers": "reading-the-numbers.md",
+        "Judges and people": "people.md",
+        "How people rate": "rating.md",
+        "What users talk about": "topics.md",
         "When something goes wrong": "faults.md",
         "About the demonstration": "demonstration.md",
     },
@@ -95,9 +107,18 @@ class NavBoard:
 
 
 def build_shells(
-    site_dir: Path, mkdocs_yml: Path, boards: Sequence[NavBoard], site_url: str, changelog: str = ""
+    site_dir: Path,
+    mkdocs_yml: Path,
+    boards: Sequence[NavBoard],
+    site_url: str,
+    *,
+    changelog: str = "",
+    feed: bool = False,
 ) -> Stage1:
-    """Run MkDocs in a temporary folder on the hand-written pages, the changelog and the stubs."""
+    """Run MkDocs in a temporary folder on the hand-written pages, the changelog and the stubs.
+
+    ``feed``: there will be a feed of the changes for pages to point to.
+    """
     for source in (mkdocs_yml, site_dir / "pages" / "index.md"):
         if not source.is_file():
             raise SiteError("is missing", where=str(source), mend="The site is built from the source tree.")
@@ -115,7 +136,11 @@ def build_shells(
                 _stub(docs / Path("shells", *["x"] * (depth - 1), f"{kind}.md"))
             for board in boards:
                 _stub(docs / board.path.replace(".html", ".md"))
-            _write_config(work / "mkdocs.yml", site_dir, mkdocs_yml, boards, docs, site_url)
+            config = _config(site_dir, mkdocs_yml, boards, docs)
+            config["extra"] = {"feed": feed}
+            if site_url:
+                config["site_url"] = site_url
+            (work / "mkdocs.yml").write_text(json.dumps(config), encoding="utf-8")  # JSON is YAML
             _run_mkdocs(work, output)
             return _collect(output, boards)
     except OSError as error:
@@ -131,9 +156,7 @@ def _stub(path: Path) -> None:
     )
 
 
-def _write_config(
-    path: Path, site_dir: Path, base: Path, boards: Sequence[NavBoard], docs: Path, site_url: str
-) -> None:
+def _config(site_dir: Path, base: Path, boards: Sequence[NavBoard], docs: Path) -> dict[str, Any]:
     """The configuration of one build: the one in the repository, with folders and navigation filled in."""
     by_suite: dict[str, list[Any]] = {}
     for n, board in enumerate(boards):
@@ -141,15 +164,12 @@ def _write_config(
     nav_boards: list[Any] = ["boards/index.md"]
     for entries in by_suite.values():
         nav_boards += entries
-    config: dict[str, Any] = {
+    return {
         "INHERIT": str(base.resolve()),
         "docs_dir": str(docs),
         "theme": {"custom_dir": str((site_dir / "theme").resolve())},
         "nav": [{"Home": "index.md"}, {"Boards": nav_boards}, *_nav(docs)],
     }
-    if site_url:
-        config["site_url"] = site_url
-    path.write_text(json.dumps(config), encoding="utf-8")  # JSON is YAML
 
 
 def _nav(docs: Path) -> list[Any]:
@@ -196,7 +216,7 @@ def _collect(output: Path, boards: Sequence[NavBoard]) -> Stage1:
         text = _named(path.read_text(encoding="utf-8"), names)
         text = text.replace(*_UNNAMED_DIALOG)
         if name.startswith("shells/") or name in stubs:
-            text = _INDENT.sub("\n", text)
+            text = _with_icons_once(_INDENT.sub("\n", text))
         page = with_policy(text)
         if name.startswith("shells/"):
             shells[path.stem] = Shell(page)
@@ -205,6 +225,23 @@ def _collect(output: Path, boards: Sequence[NavBoard]) -> Stage1:
         else:
             pages[name] = page
     return Stage1(files, pages, shells, board_shells)
+
+
+def _with_icons_once(page: str) -> str:
+    """The page with every icon of the theme drawn once: later ones refer to the first."""
+    times = Counter(icon["drawing"] for icon in _ICON.finditer(page))
+    seen: dict[str, str] = {}
+
+    def drawn(icon: re.Match[str]) -> str:
+        drawing = icon["drawing"]
+        if drawing in seen:
+            drawing = f'<use href="#{seen[drawing]}"/>'
+        elif times[drawing] > 1:
+            seen[drawing] = f"__icon_{len(seen)}"
+            drawing = f'<g id="{seen[drawing]}">{drawing}</g>'
+        return f"<svg{icon['about']}>{drawing}</svg>"
+
+    return _ICON.sub(drawn, page)
 
 
 def _files(folder: Path) -> Iterable[Path]:

@@ -6,23 +6,27 @@ back what the other pages need. A player whose files, templates and shell are as
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
+from bench.errors import StorageError
 from bench.records import Conversation, Judgement, PlayerInfo
-from bench.results import ResultsTree
+from bench.results import ResultsTree, sounds_of
 from bench.site import paths
 from bench.site.cells import CellSummary, summarise
 from bench.site.labels import BoardPlace, language_name
 from bench.site.output import OutputFolder
 from bench.site.render import Pages
+from bench.site.scoring import BoardRules
 from bench.site.shell import Shell
+from bench.site.spoken import sound_name
 from bench.site.talk import talk_of
 from bench.site.text import bdi, plain
 
@@ -59,7 +63,9 @@ class Stamper:
     shell: Shell
     source_url: str
     environment: str
-    """Hash of all that the pages are made with: program, templates, shell."""
+    """Hash of all that the pages are made with: program, templates, shell, names of judges."""
+    judges: Mapping[str, str] = field(default_factory=dict)
+    """What judges are called, by id."""
 
     def stamp(self, place: BoardPlace, info: PlayerInfo, others: Sequence[PlayerInfo]) -> Stamped:
         """The pages of ``info``; ``others``: players whose conversation of the same scene is linked."""
@@ -72,8 +78,8 @@ class Stamper:
             return Stamped(info.player, before.cells, (*before.pages, state), 0)
         page = _PlayerPages(tree, place, info, others, self)
         hashes: dict[str, str] = {}
-        for name, text in page.pages():
-            raw = text.encode("utf-8", "replace")
+        for name, made in page.pages():
+            raw = made if isinstance(made, bytes) else made.encode("utf-8", "replace")
             hashes[name] = _hash(raw)
             folder.write(name, raw)
         saved = _State(key, tuple(page.cells), hashes)
@@ -89,7 +95,7 @@ class Stamper:
         about = [place.suite, place.language, label.title, label.description, str(label.demonstration)]
         made.update(repr([about, place.judges, self.source_url]).encode("utf-8", "surrogatepass"))
         root = tree.player_folder(place.suite, place.language, info.player)
-        for path in sorted(root.rglob("*.json")):
+        for path in sorted([*root.rglob("*.json"), *root.glob("audio/*.*")]):
             made.update(path.relative_to(root).as_posix().encode())
             made.update(hashlib.blake2b(path.read_bytes(), digest_size=20).digest())
         for other in others:
@@ -128,11 +134,14 @@ def _hash(data: bytes) -> str:
     return hashlib.blake2b(data, digest_size=16).hexdigest()
 
 
-def environment_of(shell: str, templates: Path) -> str:
+def environment_of(shell: str, templates: Path, judges: Mapping[str, str]) -> str:
     """The hash for :attr:`Stamper.environment`."""
     made = hashlib.blake2b(shell.encode(), digest_size=20)
+    made.update(repr(sorted(judges.items())).encode("utf-8", "surrogatepass"))
     here = Path(__file__).resolve()
-    sources = [*here.parent.glob("*.py"), here.parents[1] / "records.py", here.parents[1] / "slugs.py"]
+    bench = here.parents[1]
+    sources = [*here.parent.glob("*.py"), *(bench / "protocols").glob("*.py")]
+    sources += [bench / "records.py", bench / "slugs.py", bench / "scores" / "rules.py"]
     for path in sorted([*sources, *templates.glob("*.j2")]):
         made.update(path.name.encode() + path.read_bytes())
     return made.hexdigest()
@@ -156,10 +165,10 @@ class _PlayerPages:
         self._others = others
         self._shell = stamper.shell
         self._source = stamper.source_url
-        self._pages = Pages(stamper.templates)
+        self._pages = Pages(stamper.templates, stamper.judges)
 
-    def pages(self) -> Iterable[tuple[str, str]]:
-        """(path, page) of every conversation."""
+    def pages(self) -> Iterable[tuple[str, str | bytes]]:
+        """(path, page) of every conversation, and (path, bytes) of their sound files."""
         place = self._place
         judgements: dict[str, list[Judgement]] = {}
         for judgement in self._tree.judgements(place.suite, place.language, self._info.player):
@@ -172,7 +181,18 @@ class _PlayerPages:
         for n, (talk, cell) in enumerate(zip(talks, self.cells, strict=True)):
             before = self.cells[n - 1] if n else None
             after = self.cells[n + 1] if n + 1 < len(talks) else None
-            yield self._page(talk, cell, judgements.get(cell.scene, []), before, after)
+            sounds = self._sounds(talk)
+            folder = paths.player_folder(place.suite, place.language, self._info.player)
+            yield from ((f"{folder}/{name}", data) for name, data in sounds.items())
+            yield self._page(talk, cell, judgements.get(cell.scene, []), before, after, sounds)
+
+    def _sounds(self, talk: Conversation) -> dict[str, bytes]:
+        """The sound files of a conversation that are there, and what they were when it was held."""
+        found = {}
+        for audio in sounds_of(talk):
+            with contextlib.suppress(StorageError):
+                found[sound_name(audio)] = self._tree.read_audio(talk, audio)
+        return found
 
     def _page(
         self,
@@ -181,6 +201,7 @@ class _PlayerPages:
         judgements: list[Judgement],
         before: CellSummary | None,
         after: CellSummary | None,
+        sounds: Collection[str],
     ) -> tuple[str, str]:
         place, info = self._place, self._info
         page = self._path(info, cell.scene)
@@ -190,6 +211,7 @@ class _PlayerPages:
             "conversation",
             {
                 **common(place, page),
+                "heat": BoardRules.of(talk.protocol).heat,
                 "crumbs": [*crumbs(place, page), Link(paths.relative(player_page, page), info.name)],
                 "here": here,
                 "lang": place.language,
@@ -197,7 +219,7 @@ class _PlayerPages:
                 "player_href": paths.relative(player_page, page),
                 "conversation": talk,
                 "summary": cell,
-                "talk": talk_of(talk, judgements),
+                "talk": talk_of(talk, judgements, sounds),
                 "previous": self._step(before, page),
                 "following": self._step(after, page),
                 **self._sides(cell, page),

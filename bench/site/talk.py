@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 
-from bench.records import Call, Conversation, Failure, Judgement, TurnVerdict
+from pydantic import JsonValue
+
+from bench.protocols import PROTOCOLS
+from bench.records import Call, Conversation, Failure, Judgement, TurnVerdict, re_asks
+from bench.scores.rules import rules_of
 from bench.site.cells import criterion_means, final_score, is_stale, saw_refusal
+from bench.site.spoken import SoundView, StepsView, sound_view, steps_of
 from bench.slugs import slug
 
-DISAGREEMENT = 2
-"""Judges disagree on a criterion of a turn where their scores lie this far apart or further."""
+DISAGREEMENT = 0.5
+"""Judges disagree on a criterion of a turn where their scores lie this share of the scale apart, or more."""
+
+SPOKEN = "speech_roleplay"
+"""The protocol whose conversations are an instruction and a spoken answer."""
 
 LABELS = {"in_character": "In character", "entertaining": "Entertaining", "fluency": "Fluency"}
 
@@ -45,6 +53,12 @@ class VerdictView:
     scores: tuple[ScoreView, ...]
     is_refusal: bool
     refusal_reason: str
+    label: str = ""
+    """Which of several verdicts on one answer it is, such as ``order 2``."""
+    detail: tuple[tuple[str, str], ...] = ()
+    """What else the judge said on its way, in words."""
+    steps: StepsView | None = None
+    """How the judge came to a spoken answer's score."""
 
 
 @dataclass
@@ -54,6 +68,8 @@ class TurnView:
     number: int
     user: list[str] = field(default_factory=list)
     answer: str | None = None
+    user_sounds: list[SoundView] = field(default_factory=list)
+    answer_sound: SoundView | None = None
     verdicts: tuple[VerdictView, ...] = ()
     disputes: tuple[str, ...] = ()
 
@@ -103,21 +119,43 @@ class Talk:
     judges: tuple[JudgeView, ...]
     uses: tuple[ModelUse, ...]
     total_cost: Decimal | None
+    turn_label: str = "Turn"
+    """What the turns of a verdict are."""
+    interrogated: bool = True
+    """The user's messages are an interrogator's."""
+    judged_in_talk: bool = False
+    """The interrogator is the judge."""
+    spoken: bool = False
+    """Nobody interrogates: an instruction is answered with the voice."""
 
 
-def talk_of(conversation: Conversation, judgements: Sequence[Judgement]) -> Talk:
-    """Work out what there is to show."""
+def talk_of(
+    conversation: Conversation, judgements: Sequence[Judgement], sounds: Collection[str] = ()
+) -> Talk:
+    """Work out what there is to show; ``sounds``: the sound files that are there, from the page's folder."""
     ok = [j for j in judgements if j.status == "ok"]
     criteria = criteria_order([name for j in ok for turn in j.turns for name in turn.scores])
-    opening, turns = _turns(conversation)
+    opening, turns = _turns(conversation, sounds)
     verdicts: dict[int, list[tuple[Judgement, TurnVerdict]]] = {}
     for judgement in ok:
         for verdict in judgement.turns:
             verdicts.setdefault(verdict.turn, []).append((judgement, verdict))
+    kind = PROTOCOLS.get(conversation.protocol)
+    rules = rules_of(conversation.protocol)
+    low, high = rules.scale or (1.0, 5.0)
+    alone = rules.turn_label if kind is not None and kind.plays_items and len(turns) == 1 else ""
     for turn in turns:
-        given = verdicts.pop(turn.number, [])
-        turn.disputes = _disputes(criteria, given)
-        turn.verdicts = tuple(_verdict(criteria, turn.disputes, *pair) for pair in given)
+        numbers = sorted(verdicts) if alone else [turn.number]
+        groups = [verdicts.pop(number, []) for number in numbers]
+        found = [_disputes(criteria, given, DISAGREEMENT * (high - low)) for given in groups]
+        turn.disputes = tuple(dict.fromkeys(name for names in found for name in names))
+        turn.verdicts = tuple(
+            _verdict(
+                criteria, names, *pair, label=f"{alone.lower()} {pair[1].turn}" if len(groups) > 1 else ""
+            )
+            for given, names in zip(groups, found, strict=True)
+            for pair in given
+        )
     stray = tuple(_verdict(criteria, (), *pair) for given in verdicts.values() for pair in given)
     uses = _uses([("", call) for call in conversation.calls], judgements)
     costs = [use.cost for use in uses]
@@ -129,33 +167,42 @@ def talk_of(conversation: Conversation, judgements: Sequence[Judgement]) -> Talk
         judges=tuple(_judge(criteria, j, conversation) for j in judgements),
         uses=tuple(uses),
         total_cost=None if None in costs else sum((c for c in costs if c is not None), Decimal(0)),
+        turn_label=rules.turn_label,
+        interrogated=kind is None or "interrogator" in kind.roles,
+        judged_in_talk=kind is not None and kind.judged_in_talk,
+        spoken=conversation.protocol == SPOKEN,
     )
 
 
-def _turns(conversation: Conversation) -> tuple[list[str], list[TurnView]]:
+def _turns(conversation: Conversation, sounds: Collection[str]) -> tuple[list[str], list[TurnView]]:
     """The opening (what the player said before the user did) and the turns."""
     opening: list[str] = []
     turns: list[TurnView] = []
     for message in conversation.messages:
+        sound = sound_view(message.audio, sounds)
         if message.role == "user":
             if not turns or turns[-1].answer is not None:
                 turns.append(TurnView(len(turns) + 1))
             turns[-1].user.append(message.content)
+            turns[-1].user_sounds += [sound] if sound else []
         elif message.role == "assistant" and not turns:
             opening.append(message.content)
         elif message.role == "assistant":
             if turns[-1].answer is not None:
                 turns.append(TurnView(len(turns) + 1))
             turns[-1].answer = message.content
+            turns[-1].answer_sound = sound
     return opening, turns
 
 
-def _disputes(criteria: Sequence[str], given: Sequence[tuple[Judgement, TurnVerdict]]) -> tuple[str, ...]:
-    """Criteria on which judges disagree; ``refusal`` where only some saw one."""
+def _disputes(
+    criteria: Sequence[str], given: Sequence[tuple[Judgement, TurnVerdict]], apart: float
+) -> tuple[str, ...]:
+    """Criteria on which judges lie ``apart`` or further; ``refusal`` where only some saw one."""
     found = []
     for name in criteria:
         scores = [verdict.scores[name] for _, verdict in given if name in verdict.scores]
-        if scores and max(scores) - min(scores) >= DISAGREEMENT:
+        if scores and max(scores) - min(scores) >= apart:
             found.append(name)
     if len({verdict.is_refusal for _, verdict in given}) > 1:
         found.append("refusal")
@@ -163,9 +210,16 @@ def _disputes(criteria: Sequence[str], given: Sequence[tuple[Judgement, TurnVerd
 
 
 def _verdict(
-    criteria: Sequence[str], disputes: Sequence[str], judgement: Judgement, verdict: TurnVerdict
+    criteria: Sequence[str],
+    disputes: Sequence[str],
+    judgement: Judgement,
+    verdict: TurnVerdict,
+    label: str = "",
 ) -> VerdictView:
+    steps = steps_of(verdict)
     return VerdictView(
+        label=label,
+        detail=() if steps is not None else _in_words(verdict.detail),
         judge=judgement.judge,
         anchor=f"t{verdict.turn}-{slug(judgement.judge)}",
         scores=tuple(
@@ -175,6 +229,19 @@ def _verdict(
         ),
         is_refusal=verdict.is_refusal,
         refusal_reason=verdict.refusal_reason,
+        steps=steps,
+    )
+
+
+def _in_words(detail: Mapping[str, JsonValue] | None) -> tuple[tuple[str, str], ...]:
+    """What a verdict says besides, each part with its name; text of a model stays text."""
+    said = {name: value for name, value in (detail or {}).items() if value is not None}
+    return tuple(
+        (
+            name.replace("_", " ").capitalize(),
+            ", ".join(map(str, value)) if isinstance(value, list) else str(value),
+        )
+        for name, value in sorted(said.items())
     )
 
 
@@ -187,7 +254,7 @@ def _judge(criteria: Sequence[str], judgement: Judgement, conversation: Conversa
         refusal=saw_refusal(judgement),
         stale=is_stale(judgement, conversation),
         repairs=judgement.repairs,
-        asks=len(judgement.raw),
+        asks=1 + re_asks(judgement),
         failure=judgement.failure,
     )
 

@@ -98,6 +98,7 @@
       let small = "";
       if (low !== null) small = robust ? `${fixed(low)}–${fixed(high)}` : `±${fixed(view.ci[n])}`;
       fill(row.cells[column.norm], norm, norm === null ? "" : fixed(norm), small, "strong");
+      if (column.score === undefined) return; // without a length rule the two are one
       fill(row.cells[column.score], mean, mean === null ? "" : fixed(mean), half === null ? "" : `±${fixed(half)}`);
     });
   };

@@ -49,7 +49,9 @@
   const { fixed } = window.rolecall;
   const number = (value) => (value === null || value === undefined ? "–" : fixed(value));
   const signed = (value) => (value < 0 ? "−" : "+") + fixed(Math.abs(value));
-  const heat = (value) => `rc-num rc-h${Math.round(((Math.min(Math.max(value, 1), 5) - 1) / 4) * 16)}`;
+  const [low, high] = data.scale;
+  const share = (value) => (Math.min(Math.max(value, low), high) - low) / (high - low);
+  const heat = (value) => `rc-num rc-h${Math.round(share(value) * 16)}`;
 
   const head = (players, first) => {
     const row = element("tr", null, {}, element("th", first, { scope: "col" }));
@@ -72,7 +74,7 @@
       const found = scenes.map((scene) => shards.get(key).scenes[scene]?.[0]).filter((s) => typeof s === "number");
       return found.length ? found.reduce((a, b) => a + b, 0) / found.length : null;
     };
-    line("On the board, length-normalised", (key) => {
+    line(data.normalised ? "On the board, length-normalised" : "On the board", (key) => {
       const [, score, half] = data.players[key];
       return number(score) + (half === null ? "" : ` ±${number(half)}`);
     });
@@ -85,6 +87,10 @@
     line("Surely different from the first", (key, n) => {
       const pair = n ? shards.get(key).pairs[players[0]] : null;
       return pair ? (pair[3] ? "yes" : "no") : "–";
+    });
+    line("Scenes that would find this difference", (key, n) => {
+      const pair = n ? shards.get(key).pairs[players[0]] : null;
+      return pair && pair[4] !== null ? pair[4].toLocaleString("en") : "–";
     });
     line("Better, equal, worse than the first", (key, n) => {
       if (!n) return "–";
@@ -119,7 +125,8 @@
       }
       body.append(row);
     }
-    const caption = element("caption", "Score of each conversation, before length normalisation; each leads to its words", {});
+    const before = data.normalised ? ", before length normalisation" : "";
+    const caption = element("caption", `Score of each conversation${before}; each leads to its words`, {});
     return element("table", null, { class: "rc-table rc-compare" }, caption, head(players, "Scene"), body);
   };
 

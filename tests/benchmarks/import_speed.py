@@ -1,9 +1,12 @@
 """Import, scoring and board of 63 players x 64 conversations x 2 judges, against a builder in plain loops.
 
 The reference does what the public project's table builder does: it reads the files, averages conversation by
-conversation, and bootstraps each of 11 columns of each player by 1,000 resamples in a Python loop. Ours does
-more (a results tree of 12,000 records, five weightings with 10,000 resamples, the robust scoring, board.json)
-and must take at most half of the time. Also shown: how time grows with the number of players, and the audit.
+conversation, and bootstraps each of 11 columns of each player by 1,000 resamples in a Python loop. It is
+kinder than that builder, whose last public version takes the percentiles of an interval anew after every
+resample: that took 37 s of CPU where this reference took 6.9 s. Ours does more (a results tree of 12,000
+records, five weightings with 10,000 resamples, the robust scoring, board.json) and must take at most half of
+the time. What of it the system takes, mostly to create 12,000 files, changes with the load of the disk, so it
+is printed. Also shown: how time grows with the number of players, and the audit.
 
     python tests/benchmarks/import_speed.py [--players 63] [--folder DIR] [--growth] [--audit]
 
@@ -48,10 +51,13 @@ T = TypeVar("T")
 
 def timed(label: str, work: Callable[[], T]) -> tuple[T, float]:
     """The result and its CPU seconds, printed."""
-    wall, cpu = time.perf_counter(), time.process_time()
+    wall, before = time.perf_counter(), os.times()
     result = work()
-    spent = time.process_time() - cpu
-    print(f"{label:<44}{time.perf_counter() - wall:8.2f} s elapsed {spent:8.2f} s CPU", flush=True)
+    after = os.times()
+    system = after.system - before.system
+    spent = after.user - before.user + system
+    elapsed = time.perf_counter() - wall
+    print(f"{label:<44}{elapsed:8.2f} s elapsed {spent:8.2f} s CPU, {system:.2f} s of the system", flush=True)
     return result, spent
 
 
@@ -141,7 +147,13 @@ def main() -> None:
             print(f"{players} players: {spent:.2f} s CPU, {1000 * spent / players:.0f} ms a player")
     if options.folder is None:
         shutil.rmtree(root)
-    if fast > slow / 2 or worst > 0.02:
+    checks = (
+        ("at most half the reference's CPU time", fast <= slow / 2),
+        ("scores within 0.02", worst <= 0.02),
+    )
+    for what, holds in checks:
+        print(f"{'PASS' if holds else 'FAIL'}  {what}")
+    if not all(holds for _, holds in checks):
         sys.exit("too slow or too far off")
 
 

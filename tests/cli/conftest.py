@@ -87,6 +87,13 @@ def tiny(tmp_path: Path, server: ScriptedServer) -> Tiny:
     return make_tiny(tmp_path / "tiny", server.url)
 
 
+@pytest.fixture
+def done(bench: Bench, tiny: Tiny) -> Tiny:
+    """``tiny`` after its run."""
+    assert bench("run", "tiny", *tiny.options()).status == 0
+    return tiny
+
+
 Start = Callable[..., subprocess.Popen[str]]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -43,9 +44,26 @@ def closed_port() -> int:
 # --- names -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("command", ["plan", "run", "judge", "board"])
+READERS: dict[str, list[str]] = {
+    "board": ["board", "SUITE", "-l", "LANGUAGE"],
+    "cost": ["cost", "SUITE", "-l", "LANGUAGE"],
+    "audit": ["audit", "SUITE"],
+    "export": ["export", "SUITE", "-l", "LANGUAGE"],
+    "analyse": ["analyse", "SUITE", "-l", "LANGUAGE"],
+    "rank-map": ["rank-map", "SUITE", "-l", "LANGUAGE", "--against", "other"],
+}
+"""The commands that read what a run has left: suite and language to be put in."""
+
+
+def reader(command: str, suite: str = "tiny", language: str = "en") -> list[str]:
+    return [{"SUITE": suite, "LANGUAGE": language}.get(word, word) for word in READERS[command]]
+
+
+@pytest.mark.parametrize("command", ["plan", "run", "judge", *READERS])
 def test_an_unknown_suite_is_named_with_the_nearest(bench: Bench, tiny: Tiny, command: str) -> None:
-    fault = bench(command, "tinny", *tiny.options()).fault
+    tiny.tree.root.mkdir()
+    words = reader(command, "tinny") if command in READERS else [command, "tinny"]
+    fault = bench(*words, *tiny.options()).fault
     assert str(tiny.prompts) in fault
     assert "no suite is called 'tinny'. Did you mean 'tiny'?" in fault
 
@@ -63,10 +81,36 @@ def test_an_unknown_judge_is_named_with_the_nearest(bench: Bench, tiny: Tiny, co
     assert "no judge is called 'strikt'. Did you mean 'strict'?" in fault
 
 
-@pytest.mark.parametrize("command", ["plan", "run", "judge"])
-def test_an_unknown_language_is_named_with_what_there_is(bench: Bench, tiny: Tiny, command: str) -> None:
-    fault = bench(command, "tiny", "--language", "xx", *tiny.options()).fault
-    assert "suite tiny: no language is called 'xx'. There are: en." in fault
+@pytest.mark.parametrize("command", ["plan", "run", "judge", *(c for c in READERS if c != "audit")])
+@pytest.mark.parametrize("language", ["xx", "an", "e", "english"])
+def test_an_unknown_language_is_answered_with_those_there_are(
+    bench: Bench, done: Tiny, command: str, language: str
+) -> None:
+    words = reader(command, language=language) if command in READERS else [command, "tiny", "-l", language]
+    fault = bench(*words, *done.options()).fault
+    assert f"suite tiny: no language is called '{language}'. There are: en." in fault
+
+
+@pytest.mark.parametrize(
+    ("what", "command"), [("player", "models"), ("judge", "models"), ("suite", "suites")]
+)
+def test_a_name_like_none_of_many_is_answered_with_the_command_that_lists_them(
+    bench: Bench, tiny: Tiny, what: str, command: str
+) -> None:
+    text = tiny.models.read_text(encoding="utf-8")
+    entry = text[text.index("[models.lenient]") :]
+    more = [entry.replace("lenient", f"lenient-{n}") for n in range(20)]
+    tiny.models.write_text(text + "\n".join(more), encoding="utf-8")
+    for n in range(20):
+        copy = tiny.suite_file.with_stem(f"small-{n}")
+        copy.write_text(tiny.suite_file.read_text(encoding="utf-8"), encoding="utf-8")
+    words = ["plan", "zzzzz"] if what == "suite" else ["plan", "tiny", f"--{what}", "zzzzz"]
+    fault = bench(*words, *tiny.options()).fault
+    count = {"models": 25, "suites": 21}[command]
+    assert f"no {what} is called 'zzzzz'. `bench {command}` lists all {count}." in fault
+    assert "..." not in fault
+    listed = bench(command, *tiny.options()).out
+    assert len(listed.splitlines()) == 1 + count
 
 
 def test_names_are_checked_before_anything_is_asked_or_written(
@@ -90,12 +134,78 @@ def test_a_suite_that_was_never_run_says_what_to_run(bench: Bench, tiny: Tiny, c
     assert "`bench run tiny`" in bench(command, "tiny", *tiny.options()).fault
 
 
-def test_a_suite_without_results_in_a_language_says_so(bench: Bench, tiny: Tiny) -> None:
-    assert bench("run", "tiny", *tiny.options()).status == 0
-    assert "language 'ru'" in bench("board", "tiny", "-l", "ru", *tiny.options()).fault
+def test_a_suite_without_results_in_a_language_says_so(bench: Bench, done: Tiny) -> None:
+    for kind in ("characters", "situations"):
+        shutil.copytree(done.prompts / kind / "en", done.prompts / kind / "ru")
+    edit(done.suite_file, "[languages.en]", "[languages.en]\n[languages.ru]")
+    fault = bench("board", "tiny", "-l", "ru", *done.options()).fault
+    assert "no results of suite 'tiny' in language 'ru'. Run it first: `bench run tiny`." in fault
+
+
+# --- places ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("command", READERS)
+def test_results_that_are_not_there_are_named_as_a_folder(bench: Bench, done: Tiny, command: str) -> None:
+    missing = done.root / "missing"
+    fault = bench(*reader(command), *done.options(), "--results", str(missing)).fault
+    assert f"{missing}: no such folder. Name another by --results" in fault
+    fault = bench(*reader(command), *done.options(), "--results", str(done.models)).fault
+    assert f"{done.models}: is no folder. Name another by --results" in fault
+    assert not missing.exists()
+
+
+@pytest.mark.parametrize("name", ["results", "models", "prompts", "cache"])
+@pytest.mark.parametrize("value", ["", " "])
+@pytest.mark.parametrize("command", ["run", "board", "audit"])
+def test_a_place_that_names_nothing_is_refused(
+    bench: Bench, done: Tiny, command: str, name: str, value: str
+) -> None:
+    ended = bench(command, "tiny", *done.options(), f"--{name}", value)
+    assert ended.status == 2
+    assert f"--{name} names nothing" in ended.err
+
+
+@pytest.mark.parametrize("command", ["run", *READERS])
+def test_places_that_a_user_names_are_checked_also_where_they_are_not_needed(
+    bench: Bench, done: Tiny, command: str
+) -> None:
+    words = reader(command) if command in READERS else [command, "tiny"]
+    for name, value, fault in (
+        ("models", "/", "/: is no file."),
+        ("models", "other.toml", "other.toml: no such file."),
+        ("prompts", "elsewhere", "elsewhere: no such folder."),
+        ("prompts", str(done.models), "is no folder."),
+    ):
+        ended = bench(*words, *done.options(), f"--{name}", value)
+        assert fault in ended.fault
+        assert f"by --{name}." in ended.fault
+
+
+@pytest.mark.parametrize("command", ["run", "plan", "judge", "suites", "models"])
+def test_away_from_the_project_it_is_said_where_to_call_it(bench: Bench, command: str) -> None:
+    words = [command] if command in ("suites", "models") else [command, "tiny"]
+    assert "Call `bench` in Rolecall's own folder, or name the " in bench(*words).fault
+
+
+def test_a_board_needs_neither_catalog_nor_prompts(bench: Bench, done: Tiny) -> None:
+    """Called elsewhere, with the results alone: they explain themselves."""
+    assert bench("board", "tiny", "--results", str(done.tree.root)).status == 0
 
 
 # --- files -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("text", ["", "# nothing yet\n", '[providers.x]\nbase_url = "http://x/v1"\n'])
+@pytest.mark.parametrize("words", [("run", "tiny"), ("models",)])
+def test_a_models_toml_without_a_model_is_refused(
+    bench: Bench, tiny: Tiny, text: str, words: tuple[str, ...]
+) -> None:
+    tiny.models.write_text(text, encoding="utf-8")
+    assert (
+        f"{tiny.models}: there is no model in it. Write a [providers.NAME]"
+        in bench(*words, *tiny.options()).fault
+    )
 
 
 @pytest.mark.parametrize("command", ["plan", "run", "judge"])
@@ -165,12 +275,6 @@ def test_a_missing_template_is_named(bench: Bench, tiny: Tiny, server: ScriptedS
 # --- results that are there ------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def done(bench: Bench, tiny: Tiny) -> Tiny:
-    assert bench("run", "tiny", *tiny.options()).status == 0
-    return tiny
-
-
 def first(done: Tiny, kind: str) -> Path:
     return min(path for path in done.tree.root.rglob("*.json") if kind in str(path.relative_to(done.root)))
 
@@ -203,6 +307,8 @@ def test_a_damaged_record_is_named(bench: Bench, done: Tiny, command: str) -> No
     fault = bench(command, "tiny", *done.options()).fault
     assert f"{path}: is not a valid record" in fault
     assert "version control" in fault
+    assert "`bench audit`" in fault
+    assert str(path.relative_to(done.tree.root)) in bench("audit", *done.options()).out
 
 
 # --- providers -------------------------------------------------------------------------------------------
@@ -405,6 +511,43 @@ def test_output_to_a_full_disk_is_one_line_too(done: Tiny, tmp_path: Path) -> No
 
 
 # --- the process itself ------------------------------------------------------------------------------------
+
+
+WRITERS: dict[str, list[str]] = {
+    **{command: words for command, words in READERS.items() if command != "rank-map"},
+    "board as JSON": ["board", "SUITE", "-l", "LANGUAGE", "--format", "json"],
+    "suites": ["suites"],
+    "models": ["models"],
+    "plan": ["plan", "SUITE"],
+    "run": ["run", "SUITE"],
+    "help": ["--help"],
+    "help of a command": ["run", "--help"],
+    "version": ["--version"],
+}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes of POSIX")
+@pytest.mark.parametrize("what", WRITERS)
+def test_output_that_nobody_reads_ends_a_command_without_a_word(
+    done: Tiny, tmp_path: Path, what: str
+) -> None:
+    words = [{"SUITE": "tiny", "LANGUAGE": "en"}.get(word, word) for word in WRITERS[what]]
+    options = [] if words[-1].startswith("--") else done.options()
+    read, write = os.pipe()
+    os.close(read)
+    with os.fdopen(write, "wb") as closed:
+        ended = subprocess.run(
+            [sys.executable, "-m", "bench.cli", *words, *options],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            stdout=closed,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert "Traceback" not in ended.stderr
+    assert "Broken" not in ended.stderr
+    assert ended.returncode == 141
 
 
 def test_a_mistake_ends_the_process_with_status_1_and_one_line(tiny: Tiny, start: Start) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -25,12 +26,6 @@ TALKS = 4
 ALL = sum(CALLS.values())
 STOP_SECONDS = 3.0
 """Within which a signal ends a run."""
-
-
-@pytest.fixture
-def done(bench: Bench, tiny: Tiny) -> Tiny:
-    assert bench("run", "tiny", *tiny.options()).status == 0
-    return tiny
 
 
 def models_asked(server: ScriptedServer) -> Counter[str]:
@@ -273,7 +268,18 @@ def test_reading_again_where_nothing_changes_leaves_every_byte(bench: Bench, don
 
 def test_reading_again_is_for_the_judges_that_are_named(bench: Bench, done: Tiny) -> None:
     ended = bench("judge", "tiny", "--reparse", "-j", "lenient", *done.options())
-    assert "0 judgements read again" in ended.out
+    assert ended.status == 0
+    assert ended.out.splitlines() == [
+        "tiny en: 0 judgements read again, 0 changed",
+        "Nothing to read again: tiny has no judgement by lenient.",
+    ]
+
+
+def test_judging_says_what_naming_a_player_means_there(bench: Bench) -> None:
+    told = " ".join(bench("judge", "--help").out.split())
+    assert "Without it: those of all players that have any." in told
+    assert "the suite's own players" not in told
+    assert "Without it: the suite's own players." in " ".join(bench("run", "--help").out.split())
 
 
 # --- board -----------------------------------------------------------------------------------------------
@@ -341,16 +347,66 @@ def test_a_budget_stops_a_run_cleanly_and_the_next_goes_on(
     whole = bench("plan", "tiny", *tiny.options())
     assert whole.status == 0
     ended = bench("run", "tiny", "--max-cost", "0.003", *tiny.options())
-    assert ended.status == 0
-    assert "Stopped: the money that --max-cost allows is spent." in ended.out
+    assert ended.status == 3
+    told = re.fullmatch(
+        r"bench: stopped by --max-cost: \$(0\.00\d\d) is spent; all that was finished is kept\."
+        r" The same command with a higher --max-cost goes on from there\.",
+        ended.err.splitlines()[-1],
+    )
+    assert told is not None, ended.err
+    assert float(told[1]) >= 0.003
+    assert f"{server.count} requests sent" in ended.out
     assert 0 < server.count < ALL
     assert bench("run", "tiny", *tiny.options()).status == 0
     assert server.count == ALL
     assert len(list(tiny.tree.judgements("tiny", "en", "bard"))) == TALKS
 
 
-def test_a_budget_of_nothing_sends_nothing(bench: Bench, tiny: Tiny, server: ScriptedServer) -> None:
-    assert "Stopped" in bench("run", "tiny", "--max-cost", "0", *tiny.options()).out
+def test_a_budget_of_nothing_sends_nothing_that_costs(
+    bench: Bench, tiny: Tiny, server: ScriptedServer
+) -> None:
+    ended = bench("run", "tiny", "--max-cost", "0", *tiny.options())
+    assert ended.status == 3
+    assert "a call that is not free would have been next" in ended.err
+    assert "spent" not in ended.err
+    assert server.count == 0
+
+
+def test_a_budget_of_nothing_lets_free_models_work(bench: Bench, tiny: Tiny, server: ScriptedServer) -> None:
+    text = tiny.models.read_text(encoding="utf-8")
+    tiny.models.write_text(text.replace('input = "1", output = "2"', 'input = "0", output = "0"'))
+    ended = bench("run", "tiny", "--max-cost", "0", *tiny.options())
+    assert (ended.status, server.count) == (0, ALL)
+
+
+def test_a_budget_of_nothing_is_enough_for_what_the_cache_holds(
+    bench: Bench, done: Tiny, server: ScriptedServer
+) -> None:
+    before = bytes_below(done.tree.root)
+    shutil.rmtree(done.tree.root)
+    assert bench("run", "tiny", "--max-cost", "0", *done.options()).status == 0
+    assert (server.count, bytes_below(done.tree.root)) == (ALL, before)
+
+
+def test_a_free_player_gets_no_call_further_than_a_judge_that_costs(
+    bench: Bench, tiny: Tiny, server: ScriptedServer
+) -> None:
+    text = tiny.models.read_text(encoding="utf-8")
+    free, judges = text.split("[models.strict]")
+    free = free.replace('input = "1", output = "2"', 'input = "0", output = "0"')
+    tiny.models.write_text(f"{free}[models.strict]{judges}", encoding="utf-8")
+    ended = bench("run", "tiny", "--max-cost", "0", *tiny.options())
+    assert ended.status == 3
+    assert models_asked(server)["strict-1"] == 0
+    assert list(tiny.tree.conversations("tiny", "en", "bard"))
+
+
+@pytest.mark.parametrize("more", [(), ("--allow-unknown-price",)])
+def test_a_budget_of_nothing_refuses_unknown_prices(
+    bench: Bench, tiny: Tiny, server: ScriptedServer, more: tuple[str, ...]
+) -> None:
+    fault = bench("run", "tiny", "-p", "actor", "--max-cost", "0", *more, *tiny.options()).fault
+    assert "allows only calls that are known to be free, and no price is known of actor" in fault
     assert server.count == 0
 
 
@@ -389,7 +445,7 @@ def slow_server() -> Iterator[str]:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_ends_a_run_soon_with_what_is_finished_and_the_next_goes_on(
     bench: Bench, start: Start, tmp_path: Path, slow_server: str, number: signal.Signals
 ) -> None:
@@ -401,7 +457,7 @@ def test_a_signal_ends_a_run_soon_with_what_is_finished_and_the_next_goes_on(
     sent = time.monotonic()
     _, err = process.communicate(timeout=60)
     assert time.monotonic() - sent < STOP_SECONDS * slowdown()
-    assert process.returncode != 0
+    assert process.returncode == 128 + number
     assert "Traceback" not in err
     assert err.splitlines()[-1] == (
         "bench: stopped; all that was finished is kept. The same command goes on from there."
@@ -431,3 +487,19 @@ def test_a_run_against_a_server_that_never_answers_ends_on_ctrl_c(
     assert time.monotonic() - sent < STOP_SECONDS * slowdown()
     assert "Traceback" not in err
     assert bytes_below(tiny.tree.root) == {}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def test_a_run_that_nohup_started_outlives_its_terminal(
+    tiny: Tiny, server: ScriptedServer, start: Start
+) -> None:
+    server.delay = 0.05
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        process = start("run", "tiny", *tiny.options())
+    finally:
+        signal.signal(signal.SIGHUP, before)
+    wait_for(process, lambda: server.count)
+    process.send_signal(signal.SIGHUP)
+    process.communicate(timeout=60)
+    assert (process.returncode, server.count) == (0, ALL)

@@ -18,9 +18,14 @@ PLAYERS = ("-p", "bard", "-p", "actor")
 
 def at(tiny: Tiny, results: Path) -> list[str]:
     """The options of ``tiny`` with results elsewhere, and without a cache."""
+    return [*at_results(tiny, results), "--no-cache"]
+
+
+def at_results(tiny: Tiny, results: Path) -> list[str]:
+    """The options of ``tiny`` with results elsewhere."""
     words = tiny.options()
     words[words.index("--results") + 1] = str(results)
-    return [*words, "--no-cache"]
+    return words
 
 
 def merged(parts: list[Path], into: Path) -> dict[str, bytes]:
@@ -41,6 +46,21 @@ def test_three_shards_merge_in_any_order_to_the_tree_of_one_run(
     assert all(0 < len(bytes_below(part)) < len(whole) for part in parts)
     assert merged(parts, tmp_path / "forth") == whole
     assert merged(parts[::-1], tmp_path / "back") == whole
+
+
+def test_an_audit_proves_that_merged_shards_are_the_whole(bench: Bench, tiny: Tiny, tmp_path: Path) -> None:
+    parts = [tmp_path / f"part{k}" for k in (1, 2, 3)]
+    for k, part in enumerate(parts, 1):
+        assert bench("run", "tiny", "--shard", f"{k}/3", *at(tiny, part)).status == 0
+    assert merged(parts[:2], tmp_path / "two")
+    assert bench("board", "tiny", "--write", *at_results(tiny, tmp_path / "two")).status == 0
+    ended = bench("audit", "tiny", "--strict", *at_results(tiny, tmp_path / "two"))
+    assert ended.status == 1
+    assert "missing" in ended.out
+    assert merged(parts, tmp_path / "all")
+    assert bench("board", "tiny", "--write", *at_results(tiny, tmp_path / "all")).status == 0
+    ended = bench("audit", "tiny", "--strict", *at_results(tiny, tmp_path / "all"))
+    assert ended.status == 0, ended.out
 
 
 def test_shards_of_judging_merge_too(bench: Bench, tiny: Tiny, tmp_path: Path) -> None:

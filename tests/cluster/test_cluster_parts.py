@@ -6,8 +6,10 @@ import json
 import socket
 import sys
 import time
+from collections.abc import Callable
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,10 +17,12 @@ from bench.catalog import Provider
 from bench.chat.stats import Stats
 from bench.cluster import worker
 from bench.cluster.bundle import Bundle, bundle_of, protocol_of, shared
+from bench.cluster.driver import Cluster
 from bench.cluster.worker import add, copied, difference, item_from, item_plain
-from bench.errors import CatalogError
+from bench.errors import CatalogError, UserError
 from bench.plan import make_plan
 from tests.cli.conftest import Bench
+from tests.other_benches import Other, make_likeness, make_v1
 from tests.scripted_server import ScriptedServer
 from tests.tiny import Tiny, edit
 
@@ -40,6 +44,19 @@ def test_a_bundle_is_the_protocol_by_value(tiny: Tiny, tmp_path: Path) -> None:
         assert again.judgement_fingerprint(cell, "strict", "x") == here.judgement_fingerprint(
             cell, "strict", "x"
         )
+
+
+@pytest.mark.parametrize("make", [make_v1, make_likeness])
+def test_a_bundle_of_another_protocol_is_it_by_value(make: Callable[[Path], Other], tmp_path: Path) -> None:
+    here = make(tmp_path / "here").made()
+    sent = bundle_of(here, MODELS, run="r", cache=None, workers=2).model_dump_json()
+    again = protocol_of(Bundle.model_validate_json(sent), tmp_path / "elsewhere")
+    cells, judge = here.cells("bard"), here.suite.judges[0]
+    assert again.cells("bard") == cells
+    assert again.options == here.options
+    for cell in cells:
+        assert again.conversation_fingerprint(cell) == here.conversation_fingerprint(cell)
+        assert again.judgement_fingerprint(cell, judge, "x") == here.judgement_fingerprint(cell, judge, "x")
 
 
 def test_a_piece_of_work_comes_back_whole(tiny: Tiny) -> None:
@@ -106,6 +123,24 @@ def test_an_address_where_nobody_answers_is_a_mistake_in_one_line(
     assert "Traceback" not in ended.err
 
 
+def test_a_client_that_cannot_connect_is_not_left_to_the_garbage_collector(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    distributed = pytest.importorskip("distributed")
+    monkeypatch.setattr("bench.cluster.driver.CONNECT_SECONDS", 0.5)
+    started: list[Any] = []
+    start = distributed.Client.start
+
+    def noted(client: Any, **options: Any) -> None:
+        started.append(client)
+        start(client, **options)
+
+    monkeypatch.setattr(distributed.Client, "start", noted)
+    with pytest.raises(UserError), Cluster("tcp://127.0.0.1:9"):
+        pass
+    assert [client.status for client in started] == ["closed"]
+
+
 @pytest.mark.parametrize("address", ["nonsense", "ftp://x:1", ""])
 def test_an_address_that_is_none_is_a_mistake_in_one_line(
     bench: Bench, tiny: Tiny, monkeypatch: pytest.MonkeyPatch, address: str
@@ -134,6 +169,7 @@ def test_ending_a_run_cancels_what_a_worker_has_under_way(
     with ThreadPoolExecutor(1) as pool:
         going = pool.submit(worker.work, packed, json.dumps(item_plain(item)))
         while not server.count:
+            assert not going.done(), going.result()
             time.sleep(0.01)
         worker.end("ends")
         assert json.loads(going.result(30))["error"]["what"] == "the run was stopped"

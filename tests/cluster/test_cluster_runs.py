@@ -13,9 +13,13 @@ import pytest
 
 from tests.cli.conftest import Bench
 from tests.scripted_server import ScriptedServer
-from tests.tiny import CALLS, Tiny, bytes_below, edit
+from tests.tiny import CALLS, SITUATION, Tiny, bytes_below, edit
 
 PLAYERS = ("-p", "bard", "-p", "actor")
+THREADS = 8
+"""Of the cluster's workers together: cells at once."""
+SITUATIONS = 6
+"""Of a suite that has more cells than that, with two players and two characters."""
 
 
 def words(tiny: Tiny, results: Path, *more: str) -> list[str]:
@@ -66,14 +70,19 @@ def test_a_limit_is_passed_by_no_more_than_the_cells_that_are_out(
 ) -> None:
     tree = tmp_path / "many"
     more = ("--cluster", cluster.scheduler_address, "--max-cost", "0.0000001", "--allow-unknown-price")
-    edit(tiny.situation_file, "num_turns = 2", "num_turns = 1")
+    for path in tiny.situation_file.parent.iterdir():
+        path.unlink()
+    for n in range(SITUATIONS):
+        text = SITUATION.format(title=f"situation-{n}", turns=1)
+        tiny.situation_file.with_stem(f"situation-{n}").write_text(text, encoding="utf-8")
     ended = bench(*words(tiny, tree, "--no-cache", *more))
-    assert ended.status == 0, ended.err
+    assert ended.status == 3, ended.err
+    assert "bench: stopped by --max-cost: $0.0" in ended.err
     made = len(list(tree.rglob("conversations/*.json")))
-    assert 0 < made <= 8
+    assert 0 < made <= THREADS
     rest = bench(*words(tiny, tree, "--no-cache", "--cluster", cluster.scheduler_address))
     assert rest.status == 0
-    assert len(list(tree.rglob("conversations/*.json"))) == 8
+    assert len(list(tree.rglob("conversations/*.json"))) == 4 * SITUATIONS > THREADS
 
 
 def test_a_key_that_a_worker_lacks_is_named(

@@ -26,12 +26,13 @@ from typing import Literal, get_args
 from tests.scripted_server import Answer, ScriptedServer, Seen, plausible
 from tests.tiny import ROOT, Tiny, bytes_below, edit, make_tiny
 
-Way = Literal["kill", "interrupt", "terminate", "full disk"]
+Way = Literal["kill", "interrupt", "terminate", "full disk", "hang up"]
 WAYS: tuple[Way, ...] = get_args(Way)
 SIGNALS: dict[Way, signal.Signals] = {
     "kill": signal.SIGKILL,
     "interrupt": signal.SIGINT,
     "terminate": signal.SIGTERM,
+    "hang up": signal.SIGHUP,
 }
 ANSWER_SECONDS = 0.03
 AT_ONCE = 4
@@ -169,13 +170,16 @@ def victim(folder: Path) -> Iterator[Victim]:
 def assert_stopped_cleanly(way: Way, end: Ended) -> None:
     """However it was stopped: no traceback, and one line that says so where there is time for one."""
     assert "Traceback" not in end.err, end.err
-    if way == "kill" or end.status in (0, -signal.SIGTERM):  # or it was there before its handlers were
+    early = (-signal.SIGTERM, -signal.SIGHUP)  # it was there before its handlers were
+    if way == "kill" or end.status == 0 or end.status in early:
         return
     line = end.err.splitlines()[-1]
     if way == "full disk":
+        assert end.status == 1
         assert line.startswith("bench: "), end.err
         assert "cannot be written" in line, end.err
     else:
+        assert end.status == 128 + SIGNALS[way]
         assert line in WORDS_OF_A_STOP, end.err
 
 

@@ -1,4 +1,4 @@
-"""Runs that are killed, interrupted, terminated or run out of disk, and what they leave to be done.
+"""Runs that are killed, interrupted, terminated or run out of disk, or whose terminal goes.
 
 KILLS=100 does a hundred of them (`make kills`), KILLS_SEED=N others than those of the suite.
 """
@@ -33,7 +33,7 @@ pytestmark = [
     pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX"),
 ]
 
-KILLS = int(os.environ.get("KILLS", "4"))
+KILLS = int(os.environ.get("KILLS", "6"))
 SEED = int(os.environ.get("KILLS_SEED", "1"))
 ALL = sum(CALLS.values())
 KILLS_A_RUN = 2

@@ -18,7 +18,8 @@ LIST = "benchmark,version,model,score,source,date\n" + "".join(
 
 
 @pytest.fixture
-def results(tmp_path: Path) -> Path:
+def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)  # where there are no prompts
     root = tmp_path / "results"
     evidence = Evidence(root)
     for player, score in (("ann", 5), ("ben", 4), ("cat", 2), ("dan", 1)):
@@ -31,7 +32,7 @@ def results(tmp_path: Path) -> Path:
 
 
 def rank_map(results: Path, *words: str) -> Result:
-    options = ["--results", str(results), "--prompts", "nowhere"]
+    options = ["--results", str(results)]
     return CliRunner().invoke(cli, ["rank-map", "tiny", "-l", "en", "--against", "other", *words, *options])
 
 
@@ -66,3 +67,48 @@ def test_files_are_written_and_equal_from_run_to_run(results: Path, tmp_path: Pa
     for name in names:
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
     assert json.loads((tmp_path / "one" / names[0]).read_text())["n"] == 3
+
+
+@pytest.fixture
+def versions(results: Path) -> Path:
+    """The same players, and one more, on a board of the method's first version, in the opposite order."""
+    first = Evidence(results, protocol="pingpong_v1", suite="tiny-v1")
+    for player, score in (("ann", 2), ("ben", 5), ("cat", 7), ("eve", 10)):
+        first.played(player, {scene: {"j": [(score,) * 3]} for scene in ("c/s", "d/t")})
+    return results
+
+
+def against_suite(results: Path, *words: str) -> Result:
+    return CliRunner().invoke(cli, ["rank-map", "tiny", "-l", "en", *words, "--results", str(results)])
+
+
+def test_a_board_of_another_version_is_compared_over_the_same_players(versions: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    made = against_suite(versions, "--against-suite", "tiny-v1", "--format", "json", "--output", str(out))
+    assert made.exception is None
+    data = json.loads(made.stdout)
+    assert [(m["player"], m["our_score"], m["their_score"]) for m in data["models"]] == [
+        ("ann", 5, 2),
+        ("ben", 4, 5),
+        ("cat", 2, 7),
+    ]
+    assert data["spearman"]["value"] == -1
+    assert [(u["side"], u["name"]) for u in data["unmatched"]] == [("ours", "dan"), ("theirs", "Eve")]
+    assert data["source"] == "suite tiny-v1, en"
+    assert {path.suffix for path in out.iterdir()} == {".json", ".svg", ".png", ".pdf"}
+
+
+def test_one_other_side_has_to_be_named(versions: Path) -> None:
+    for words in ((), ("--against", "other", "--against-suite", "tiny-v1")):
+        result = against_suite(versions, *words)
+        assert isinstance(result.exception, UserError)
+        assert "two sides" in result.exception.line()
+
+
+def test_boards_that_share_two_players_make_no_map(versions: Path) -> None:
+    few = Evidence(versions, suite="few")
+    for player in ("ann", "ben"):
+        few.played(player, {"c/s": {"j": [(3, 3, 3)]}})
+    result = against_suite(versions, "--against-suite", "few")
+    assert isinstance(result.exception, UserError)
+    assert "2 players have a score on both boards" in result.exception.line()

@@ -16,7 +16,12 @@ from bench.external import (
     published_lists,
     read_published,
 )
-from bench.scores.rankmap import Ours, RankMap, matched, rank_map
+from bench.scores.board import board_of
+from bench.scores.frame import load
+from bench.scores.rankmap import Ours, RankMap, board_rank_map, matched, rank_map
+from bench.scores.robust import told_apart
+from bench.scores.weights import standard_weightings
+from tests.synthetic import make_tree
 
 ROOT = Path(__file__).parents[2]
 COMMITTED = ROOT / "results" / "external"
@@ -55,6 +60,29 @@ def test_ranks_left_open_are_those_of_intervals_that_do_not_clear() -> None:
     """b and c overlap; a lies above both, d below all."""
     made = rank_map(ours(a=4, b=3, c=2.95, d=1), listed(A=4, B=3, C=2, D=1), same(*"abcd"), "t")
     assert [(m.our_rank_low, m.our_rank_high) for m in made.models] == [(1, 1), (2, 3), (2, 3), (4, 4)]
+
+
+def test_ranks_left_open_by_pairs_are_worked_by_hand() -> None:
+    """a is surely better than c and d, b than d; what is known of z, whom the list lacks, does not matter."""
+    sure = {("a", "c"), ("a", "d"), ("b", "d"), ("z", "a"), ("d", "z")}
+    made = rank_map(ours(a=4, b=3.99, c=2, d=1, z=5), listed(A=4, B=3, C=2, D=1), same(*"abcd"), "t", sure)
+    assert made.left_open_by == "pairs"
+    assert [(m.our_rank_low, m.our_rank_high) for m in made.models] == [(1, 2), (1, 3), (2, 4), (3, 4)]
+    assert not any("tell" in warning for warning in made.warnings)  # 3 of 6 are open: not more than half
+    fewer = rank_map(ours(a=4, b=3.99, c=2, d=1), listed(A=4, B=3, C=2, D=1), same(*"abcd"), "t", set())
+    assert any("do not tell 6 of 6 pairs" in warning for warning in fewer.warnings)
+
+
+def test_ranks_left_open_are_the_boards_where_the_list_has_all_its_players(tmp_path: Path) -> None:
+    made = make_tree(tmp_path, players=6, characters=4, situations=4, seed=5)
+    frames = load(made.tree, "synthetic", "en")
+    scores = {name.upper(): float(n) for n, name in enumerate(made.players)}
+    board = board_of(frames)
+    sure = told_apart(frames, standard_weightings(frames.criteria)["equal"])
+    shown = board_rank_map(board, listed(**scores), same(*made.players), sure)
+    due = {row.player: (row.robust.rank_low, row.robust.rank_high) for row in board.rows if row.robust}
+    assert {m.player: (m.our_rank_low, m.our_rank_high) for m in shown.models} == due
+    assert len(set(due.values())) > 2
 
 
 def test_nothing_is_matched_by_its_name_alone() -> None:
@@ -196,6 +224,22 @@ def test_committed_aliases_name_models_that_the_lists_hold() -> None:
 def test_malformed_list_is_refused_with_the_reason(tmp_path: Path, text: str, fault: str) -> None:
     path = tmp_path / "x.csv"
     path.write_text(text, encoding="utf-8")
+    with pytest.raises(RecordError, match=fault):
+        read_published(path)
+
+
+@pytest.mark.parametrize(
+    ("data", "fault"),
+    [
+        (HEAD.encode() + b"x" * 200_000, "is no CSV: field larger"),
+        (b"x" * 200_000, "is no CSV: field larger"),
+        (HEAD.encode() + b"B,1,a,1,s,2024\n" * 300_000, "is larger than 4 MB"),
+        (b"\xff\xfe", "not UTF-8"),
+    ],
+)
+def test_a_file_that_is_no_list_is_refused(tmp_path: Path, data: bytes, fault: str) -> None:
+    path = tmp_path / "x.csv"
+    path.write_bytes(data)
     with pytest.raises(RecordError, match=fault):
         read_published(path)
 

@@ -27,6 +27,10 @@ TEXTS = (
     f"</script></title></textarea></details></div></section></article><script>{BOOM}</script>",
     f"<!-- <script>{BOOM}</script> --> --!> <![CDATA[x]]>",
     f"[a](javascript:{BOOM}) <a href='javascript:{BOOM}'>b</a> ![c](data:text/html,<script>{BOOM}</script>)",
+    f"<a href='data:text/html,<script>{BOOM}</script>'>d</a> <iframe src='javascript:{BOOM}'></iframe>"
+    f" <object data='data:text/html,x'></object> <base href='https://example.invalid/'>",
+    f"<meta http-equiv=refresh content='0;url=javascript:{BOOM}'><style>*{{display:none}}</style>"
+    f"<link rel=stylesheet href='https://example.invalid/x.css'><math><mtext><script>{BOOM}</script></math>",
     f"# Title {{: onclick={BOOM} id=__search }}\n\n{{: onclick='{BOOM}' }}",
     "{{ 7*7 }} {% for x in ().__class__.__base__.__subclasses__() %}{{ x }}{% endfor %} {# gone #}",
     '--8<-- "/etc/passwd"\n;--8<--\n--8<-- "https://example.invalid/x"',
@@ -34,7 +38,8 @@ TEXTS = (
     "---\ntitle: owned\nhide: [navigation]\ntemplate: evil.html\n---\n# owned",
     'x" data-search-x="gone" data-md-component="palette',
     "<form id=__config name=search><input name=query></form><a id=t1>clobber</a>",
-    "left \u202egnp.exe\u202c \u2066isolated\u2069 \u200b\u2060\ufeff zero \u061c\u200e\u200f",
+    "left \u202egnp.exe\u202c \u2066isolated\u2069 \u200b\u2060\ufeff zero \u061c\u200e\u200f"
+    " non\u200cjoiner join\u200der \u202a\u202b\u202d\u2067\u2068 soft\u00adhyphen",
     "NUL \x00 STX \x02 ESC \x1b[31m BEL \x07 DEL \x7f C1 \x85\x9b end",
     "line\u2028separator\u2029paragraph\rcarriage\r\nreturn\ttab\x0bvt\x0cff",
     'RCTITLERC RCHEADINGRC RCNAV0000RC <div data-rolecall="content"></div> <div data-rolecall="home"></div>',
@@ -45,6 +50,10 @@ TEXTS = (
     ">" * 3000,
     "שלום עולם \u202dabc مرحبا",
     '=HYPERLINK("https://example.invalid")',
+    "+1+cmd|' /C calc'!A0",
+    "-2+3+cmd|' /C calc'!A0",
+    "@SUM(1+1)*cmd|' /C calc'!A0",
+    "\t=1+1",
     "\ufffe\uffff\U0010ffff noncharacters",
     "",
 )
@@ -59,6 +68,9 @@ PLAYERS = (
     "index",
     "x" * 300,
     "🦝",
+    "+1+1",
+    "-2+3",
+    "@SUM(1)",
     f"<script>{BOOM}</script>",
     "=cmd|' /C calc'!A0",
 )

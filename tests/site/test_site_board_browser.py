@@ -260,6 +260,11 @@ def test_search_finds_characters_and_situations(watch: Watched, small_url: str) 
 
 PAGES = (
     "index.html",
+    "boards/index.html",
+    "method.html",
+    "reading-the-numbers.html",
+    "data.html",
+    "submit.html",
     "cite.html",
     "changelog.html",
     BOARD,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -76,12 +77,14 @@ def test_searching_for_hostile_names_runs_nothing(watch: Watched, hostile_url: s
 
 
 def test_huge_messages_do_not_break_a_page(watch: Watched, tmp_path: Path) -> None:
-    texts = ("W" * 1_000_000, "\n" * 100_000, "> " * 3000, "end")
+    texts = ("W" * 1_000_000, "\n" * 100_000, ">" * 3000, "> " * 3000, "end")
     build_site(hostile_tree(tmp_path / "r", texts, ("p",)), output=tmp_path / "s")
     watch.base = "file://"
     name = f"boards/hostile/en/players/p/{slug('<b>c</b>')}.{slug('../s')}.html"
     watch.page.set_viewport_size({"width": 360, "height": 800})
     page = watch.open(f"{tmp_path}/s/{name}")
+    said = page.eval_on_selector_all(".rc-message", "all => all.map(e => e.textContent)")
+    assert said == [text for text in texts for _ in range(2)]
     assert page.evaluate("document.documentElement.scrollWidth") == 360
     assert page.evaluate("document.documentElement.scrollHeight") < 200_000
     assert watch.faults == []
@@ -178,9 +181,11 @@ def test_a_link_to_a_verdict_opens_it_below_the_header(
 def test_print_opens_all_reasons(watch: Watched, small_url: str) -> None:
     watch.base = small_url
     page = watch.open(TALK)
-    page.evaluate("dispatchEvent(new Event('beforeprint'))")
-    assert page.locator("details:not([open])").count() == 0
-    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    closed = "document.querySelectorAll('details:not([open])').length"
+    page.evaluate(f"addEventListener('beforeprint', () => {{ window.closedInPrint = {closed}; }})")
+    assert page.evaluate(closed) > 0
+    page.pdf()
+    assert page.evaluate("window.closedInPrint") == 0
     assert page.locator("article details[open]").count() == 0
 
 
@@ -192,6 +197,25 @@ def test_print_shows_reasons_without_scripts(watch: Watched, small_url: str) -> 
     box = page.locator(".rc-reason").first.bounding_box()
     assert box is not None
     assert box["height"] > 0
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_what_is_printed_has_contrast_on_white(
+    watch: Watched, small_url: str, scheme: Literal["light", "dark"]
+) -> None:
+    watch.base = small_url
+    watch.page.emulate_media(color_scheme=scheme)
+    for name in (f"{BOARD}/index.html", TALK):
+        page = watch.open(name)
+        page.emulate_media(media="print")
+        page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
+        grounds = page.eval_on_selector_all(
+            "body, .rc-msg, .rc-card, .rc-warning", "all => all.map(e => getComputedStyle(e).backgroundColor)"
+        )
+        lights = [[float(n) for n in re.findall(r"[\d.]+", ground)] for ground in grounds]
+        assert all(min(light[:3]) > 200 or light[3:] == [0] for light in lights), grounds
+        assert page.evaluate(CONTRAST) == [], name
+        page.emulate_media(media="screen")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -186,7 +186,7 @@ def test_demonstration_is_named_on_every_page_of_its_suite(small_site: Path) -> 
     for name, page in _pages(small_site).items():
         if name.startswith("boards/synthetic"):
             (warning,) = page.having("rc-warning")
-            assert "The scores mean nothing" in warning.text, name
+            assert "what it says of any model means nothing" in warning.text, name
 
 
 def test_a_suite_without_a_label_is_called_by_its_folder(small_tree: ResultsTree, tmp_path: Path) -> None:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 from pathlib import Path
 
 import pytest
 
+from bench.errors import RecordError
 from bench.results import ResultsTree
+from bench.site import build_site
 from bench.slugs import slug
-from tests.site.hostile import BOOM, JUDGES, PLAYERS, TEXTS, shown
+from tests.site.hostile import BOOM, JUDGES, PLAYERS, TEXTS, hostile_tree, shown
 from tests.site.site_html import Element, article, dead_links, links, read, repeated_ids
 
 TAGS = frozenset(
@@ -136,8 +139,26 @@ def test_ids_that_look_alike_have_pages_of_their_own(site: Path) -> None:
 
 
 def test_csv_has_no_cell_that_a_spreadsheet_runs(site: Path) -> None:
-    text = (site / "boards/hostile/en/board.csv").read_text()
-    assert not re.search(r"(^|,)\"?[=+@]", text, re.MULTILINE)
+    with (site / "boards/hostile/en/board.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    begins = set()
+    for row in rows:
+        for name, cell in row.items():
+            assert not cell.lstrip().startswith(("=", "+", "-", "@")), (name, cell)
+            if cell.startswith("'"):
+                begins.add(cell[1:].lstrip()[:1])
+    assert begins >= set("=+-@")
+    assert {row["player"].removeprefix("'") for row in rows} == set(PLAYERS)
+
+
+def test_half_a_surrogate_pair_in_a_record_is_one_line_that_names_the_file(tmp_path: Path) -> None:
+    tree = hostile_tree(tmp_path / "results", ("HALF", "end"), ("p",))
+    path = next((tmp_path / "results").rglob("conversations/*.json"))
+    path.write_text(path.read_text().replace("HALF", r"\ud800"))
+    with pytest.raises(RecordError, match="is not a valid record") as caught:
+        build_site(tree, output=tmp_path / "site")
+    assert path.name in caught.value.line()
+    assert "\n" not in caught.value.line()
 
 
 def test_our_own_placeholders_in_a_message_stay_text(pages: dict[str, Element]) -> None:

@@ -1,0 +1,143 @@
+"""commit-results: what is complete and valid is committed, the rest is named, and nothing is claimed."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from bench import cli
+from bench.chat import Chat
+from bench.plan import make_plan
+from bench.run import Runner
+from tests.tiny import FakeChat, Tiny, make_tiny
+
+Say = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Tiny:
+    """A repository whose results are those of one player, not committed yet."""
+    made = make_tiny(tmp_path / "tiny")
+    monkeypatch.chdir(made.root)
+    for name in os.environ:
+        if name.startswith("GIT_"):
+            monkeypatch.delenv(name)
+    for name in ("AUTHOR", "COMMITTER"):
+        monkeypatch.setenv(f"GIT_{name}_NAME", "Test")
+        monkeypatch.setenv(f"GIT_{name}_EMAIL", "test@example.org")
+    git("init", "--quiet")
+    play(made, "bard")
+    return made
+
+
+def git(*words: str) -> str:
+    return subprocess.run(["git", *words], check=True, capture_output=True, text=True).stdout
+
+
+def play(tiny: Tiny, player: str) -> None:
+    plan = make_plan(tiny.protocol(), tiny.tree, [player], ["strict"])
+    runner = Runner(tiny.protocol(), tiny.tree, cast(Chat, FakeChat()), tiny.catalog())
+    asyncio.run(runner.run(plan))
+
+
+@pytest.fixture
+def commit(tiny: Tiny, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Say:
+    """Call `bench commit-results`; its status and what it said."""
+
+    def call(*words: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["bench", "commit-results", *words, *tiny.options()])
+        capsys.readouterr()
+        status = 0
+        try:
+            cli.main()
+        except SystemExit as end:
+            status = int(end.code or 0)
+        return status, *capsys.readouterr()
+
+    return call
+
+
+def test_what_is_complete_is_committed_with_its_board(commit: Say) -> None:
+    status, out, _ = commit()
+    assert status == 0
+    assert out.startswith("Committed:\nResults: tiny v1 en bard: ")
+    files = git("show", "--name-only", "--format=", "HEAD").split()
+    assert "results/tiny/en/board.json" in files
+    assert len([name for name in files if "/conversations/" in name]) == 4
+    assert all(name.startswith("results/") for name in files)
+
+
+def test_a_dry_run_says_the_same_and_changes_nothing(commit: Say, tiny: Tiny) -> None:
+    status, out, _ = commit("--dry-run")
+    assert (status, out.partition("\n")[0]) == (0, "Would commit:")
+    assert not (tiny.tree.root / "tiny" / "en" / "board.json").exists()
+    assert git("status", "--porcelain", "--", "results").startswith("??")
+    told = out.partition("\n")[2]
+    assert commit()[1].partition("\n")[2] == told
+
+
+@pytest.mark.parametrize("words", [(), ("--dry-run",)])
+def test_where_nothing_has_changed_that_is_said_and_no_mistake(commit: Say, words: tuple[str, ...]) -> None:
+    assert commit()[0] == 0
+    head = git("rev-parse", "HEAD")
+    status, out, err = commit(*words)
+    assert (status, err) == (0, "")
+    assert out == "Nothing to commit: what is complete has been committed before.\n"
+    assert git("rev-parse", "HEAD") == head
+
+
+@pytest.mark.parametrize("words", [(), ("--dry-run",)])
+def test_only_players_that_have_changed_are_named(commit: Say, tiny: Tiny, words: tuple[str, ...]) -> None:
+    assert commit()[0] == 0
+    play(tiny, "actor")
+    _, out, _ = commit(*words)
+    assert "tiny v1 en actor: " in out
+    assert "bard" not in out
+
+
+@pytest.mark.parametrize("words", [(), ("--dry-run",)])
+def test_a_board_that_alone_has_changed_is_committed(commit: Say, tiny: Tiny, words: tuple[str, ...]) -> None:
+    assert commit()[0] == 0
+    (tiny.tree.root / "tiny" / "en" / "board.json").write_bytes(b"{}\n")
+    git("commit", "--quiet", "--message", "a board by hand", "--all")
+    _, out, _ = commit(*words)
+    assert "Results: tiny v1 en: the board" in out
+
+
+@pytest.mark.parametrize("words", [(), ("--dry-run",)])
+def test_what_git_ignores_is_named(commit: Say, tiny: Tiny, words: tuple[str, ...]) -> None:
+    (tiny.root / ".gitignore").write_text("results/tiny/\n", encoding="utf-8")
+    status, out, _ = commit(*words)
+    assert status == 0
+    assert out.splitlines() == [
+        "left out: tiny en: git ignores it",
+        "Nothing to commit: git ignores what is complete.",
+    ]
+
+
+def test_what_is_incomplete_is_named_and_left(commit: Say, tiny: Tiny) -> None:
+    tiny.tree.judgement_path(tiny.cell(), "strict").unlink()
+    status, out, _ = commit()
+    assert status == 0
+    assert "left out: tiny en bard: 1 judgements by strict missing" in out
+    assert out.endswith("Nothing to commit: no player is complete and valid.\n")
+    assert git("status", "--porcelain", "--", "results").startswith("??")
+
+
+@pytest.mark.parametrize("words", [(), ("--dry-run",)])
+def test_results_in_no_work_tree_are_a_mistake(
+    commit: Say, tiny: Tiny, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
+) -> None:
+    (tiny.root / ".git").rename(tiny.root / "not-git")
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tiny.root.parent))
+    status, _, err = commit(*words)
+    assert status == 1
+    assert "not a git repository" in err
+    assert len(err.splitlines()) == 1
