@@ -82,9 +82,10 @@ def sample(
     from bench.annotate.store import study_folder, write_study
 
     folder = study_folder(where.results, study)
+    tree = where.evidence(suite_name, [language])
     read = load_guideline(where.prompts, guideline or language)
     asked = size or SIZES.get(language, SIZE)
-    version, pool = candidates(where.tree(), suite_name, language, version=suite_version, players=players)
+    version, pool = candidates(tree, suite_name, language, version=suite_version, players=players)
     chosen = draw(pool, asked, seed, f"{suite_name} {version} {language}")
     made = study_of(study, suite_name, version, language, chosen, seed=seed, asked=asked, guideline=read)
     _check_free(folder / "study.json", made)

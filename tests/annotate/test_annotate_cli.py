@@ -95,8 +95,12 @@ def test_a_study_is_drawn_again_alike_and_never_over_another(tmp_path: Path) -> 
     ("arguments", "says"),
     [
         (("sample", "synthetic", "-l", "en", "--study", "A B"), "cannot name a study"),
-        (("sample", "nothing", "-l", "en", "--study", "s"), "no complete conversations"),
-        (("sample", "synthetic", "-l", "de", "--study", "s"), "there is no guideline in 'de'"),
+        (("sample", "sinthetic", "-l", "en", "--study", "s"), "Did you mean 'synthetic'?"),
+        (("sample", "synthetic", "-l", "de", "--study", "s"), "no language is called 'de'"),
+        (
+            ("sample", "synthetic", "-l", "en", "--study", "s", "--guideline", "de"),
+            "there is no guideline in 'de'",
+        ),
         (("sample", "synthetic", "-l", "en", "--study", "s", "--player", "x"), "no conversations of x"),
         (
             ("status", "--study", "none"),
@@ -164,7 +168,7 @@ def sdk(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("sdk")
 @pytest.mark.parametrize("url", ["localhost:8080", "ftp://x", "http://", "http://[::1", "http://a:pw@host"])
-def test_what_is_no_address_isrefused_without_a_word_of_a_password(url: str) -> None:
+def test_what_is_no_address_is_refused_without_a_word_of_a_password(url: str) -> None:
     with pytest.raises(UserError, match="is no address of a server") as caught:
         LabelStudioServer(url, "token")
     assert "pw" not in caught.value.line()
