@@ -259,7 +259,7 @@ def read_items(path: Path) -> Iterator[Item]:
 def _item(line: str, where: str) -> Item:
     try:
         data = json.loads(line)
-    except (json.JSONDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         fault = f"malformed JSON: {error}"
         raise CatalogError(fault, where=where, mend="Write one JSON object a line.") from None
     if not isinstance(data, dict):

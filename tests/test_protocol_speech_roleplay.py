@@ -171,6 +171,15 @@ def test_a_recording_that_is_missing_or_bad_is_a_recorded_failure(
     assert str(bench.root) not in json.dumps(record.plain())
 
 
+def test_two_recordings_of_one_answer_are_a_recorded_failure(bench: Spoken) -> None:
+    (bench.tapes / "keeper.storm.wav").write_bytes(tone(2))
+    record, _ = converse(bench, player="tape")
+    assert record.failure is not None
+    assert record.failure.reason == (
+        "there are several recordings: keeper.storm.mp3, keeper.storm.wav; keep one"
+    )
+
+
 def test_another_recording_makes_a_conversation_stale(bench: Spoken) -> None:
     cell = bench.cell(player="tape")
     before = bench.protocol().conversation_fingerprint(cell)
@@ -350,6 +359,7 @@ def with_sound(data: bytes) -> Callable[[Spoken], None]:
         (with_item(audio="sounds/none.wav"), "audio: sounds/none.wav cannot be read"),
         (with_item(audio="../../../etc/passwd"), "is no path below the data set's folder"),
         (with_item(audio="/etc/passwd"), "is no path below the data set's folder"),
+        (with_item(audio="a\0.wav"), "is no path below the data set's folder"),
         (with_sound(b""), "audio: sounds/plums.flac is an empty file"),
         (with_sound(b"text"), "audio: sounds/plums.flac is no sound file"),
         (with_sound(tone(9, kind="FLAC")), "audio: sounds/plums.flac is longer than 5 s"),

@@ -85,6 +85,7 @@ def test_items_are_no_scenes_of_a_protocol_that_plays_cards(tiny: Tiny) -> None:
         ("\n\n", "there is no item"),
         ("{", "set.jsonl:1: malformed JSON"),
         ("[" * 100_000, "set.jsonl:1: malformed JSON"),
+        ('{"character": ' + "9" * 6000 + "}", "set.jsonl:1: malformed JSON"),
         ("[]", "set.jsonl:1: the line is no JSON object"),
         ('{"character": "ann"}', "key 'situation' is missing"),
         ('{"character": "ann", "situation": 1}', "key 'situation' is missing or no string"),

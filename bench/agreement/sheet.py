@@ -15,6 +15,8 @@ from bench.errors import UserError
 
 SCORE = "score"
 """The criterion of a table that names none."""
+LARGEST = 1e9
+"""Scores further from 0 are mistakes, and their squares would not fit."""
 MISSING = frozenset({"", "na", "n/a", "nan", "none", "null", "-"})
 """Cells that hold no score, whatever their case."""
 
@@ -126,9 +128,9 @@ def _score(text: str, where: str, column: str) -> float:
         score = float(text)
     except ValueError:
         score = math.inf
-    if not math.isfinite(score):
+    if not abs(score) <= LARGEST:
         raise UserError(
-            f"{text!r} in column {column!r} is not a number",
+            f"{text!r} in column {column!r} is not a number from -{LARGEST:g} to {LARGEST:g}",
             where=where,
             mend="Leave it empty if it is missing.",
         )

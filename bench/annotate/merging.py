@@ -54,7 +54,8 @@ def merge(
     """Write entries into a study's annotator files.
 
     Of several annotations of one item by one person the latest handed in stays, also against what an earlier
-    import brought; where no time is known, a later import replaces an earlier one. Raises UserError.
+    import brought. One that says when counts as later than one that does not; of two that say the same the
+    later import stays. Raises UserError.
     """
     kept = read_annotators(results, study)
     people = People(results, study.study, set(kept), new=new_annotators)
@@ -124,13 +125,20 @@ def counts_of(study: StudyFile, annotators: Iterable[AnnotatorFile]) -> tuple[An
 def _newer(before: Annotation | None, entry: Entry, tally: Counter[str], duplicates: list[str]) -> Annotation:
     """Which of two annotations of an item stays: the study's or the one that comes."""
     now = entry.annotation
-    older = before is not None and bool(before.submitted and now.submitted) and _time(now) < _time(before)
-    if before is not None and (before == now or older):
+    if before is None:
+        tally["added"] += 1
+        return now
+    if before == now:
         tally["unchanged"] += 1
-        if older:
-            duplicates.append(f"{entry.place}: the study holds a later annotation of item {now.item}")
         return before
-    tally["added" if before is None else "replaced"] += 1
+    if _time(now) < _time(before):
+        tally["unchanged"] += 1
+        held = "a later annotation" if now.submitted else "an annotation with a time, and this has none,"
+        duplicates.append(f"{entry.place}: the study holds {held} of item {now.item}")
+        return before
+    tally["replaced"] += 1
+    if now.submitted == before.submitted:
+        duplicates.append(f"{entry.place}: replaces an annotation of item {now.item} that says no other time")
     return now
 
 

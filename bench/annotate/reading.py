@@ -126,11 +126,22 @@ def _read_task(task: Any, name: str, place: str, study: StudyFile, items: set[st
         try:
             if not isinstance(annotation, dict):
                 raise Unreadable("is no annotation")
-            values = dict(_results(annotation, faults)) if full else annotation
+            values = _answers(annotation, study, faults) if full else annotation
             reading.entries.append(_entry(annotation, values, item, f"{name}: {where}", study, faults))
         except Unreadable as fault:
             faults.append(str(fault))
         reading.problems.extend(Problem(name, where, fault) for fault in faults)
+
+
+def _answers(annotation: dict[str, Any], study: StudyFile, faults: list[str]) -> dict[str, Any]:
+    """The answers to the study's questions. Raises Unreadable where all are to others."""
+    answers = dict(_results(annotation, faults))
+    asked = {*(criterion.name for criterion in study.criteria), REFUSAL, COMMENT}
+    strange = sorted(answers.keys() - asked)
+    if strange and not answers.keys() & asked:
+        raise Unreadable(f"answers none of the study's questions, but {', '.join(strange):.80}")
+    faults.extend(f"{name:.40} is no question of the study; left out" for name in strange)
+    return answers
 
 
 def _results(annotation: dict[str, Any], faults: list[str]) -> Iterator[tuple[str, Any]]:
@@ -171,7 +182,7 @@ def _entry(
         comment=_comment(values.get(COMMENT)),
         cancelled=annotation.get("was_cancelled") is True,
         seconds=_seconds(annotation.get("lead_time")),
-        submitted=_time(annotation.get("updated_at")) or _time(annotation.get("created_at")),
+        submitted=_submitted(annotation, faults),
     )
     return Entry(_person(annotation), said, number if isinstance(number, int) else 0, place)
 
@@ -232,6 +243,17 @@ def _seconds(value: Any) -> float | None:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < LONGEST:
         return None
     return round(float(value), 1)
+
+
+def _submitted(annotation: dict[str, Any], faults: list[str]) -> str | None:
+    """When it was last changed, or else made; None where that is not said."""
+    for key in ("updated_at", "created_at"):
+        if annotation.get(key) is not None:
+            moment = _time(annotation[key])
+            if moment is not None:
+                return moment
+            faults.append(f"{key}: {annotation[key]!r:.40} is no time")
+    return None
 
 
 def _time(value: Any) -> str | None:

@@ -19,9 +19,15 @@ def recording_name(cell: Cell) -> str:
 
 
 def recording_of(folder: Path, cell: Cell) -> Path | None:
-    """The file of a cell's answer; None where there is none."""
+    """The file of a cell's answer; None where there is none, or more than one."""
+    found = recordings_of(folder, cell)
+    return found[0] if len(found) == 1 else None
+
+
+def recordings_of(folder: Path, cell: Cell) -> list[Path]:
+    """All files that could be a cell's answer; there ought to be one."""
     named = (folder / f"{recording_name(cell)}.{ending}" for ending in ENDINGS)
-    return next((path for path in named if path.is_file()), None)
+    return [path for path in named if path.is_file()]
 
 
 def recorded_bytes(path: Path, most: int) -> bytes:

@@ -57,10 +57,12 @@ def given_in(item: Item, limits: SoundLimits) -> Given:
         return Given(task)
     inside = PurePosixPath(task.audio)
     mend = "Name a WAV, MP3 or FLAC file in the folder of the data set, or leave `audio` out."
-    if inside.is_absolute() or ".." in inside.parts or "\\" in task.audio:
+    if inside.is_absolute() or ".." in inside.parts or set("\\\0") & set(task.audio):
         fault = f"audio: {task.audio!r} is no path below the data set's folder"
         raise CatalogError(fault, where=item.where, mend=mend)
     path = Path(item.where.rpartition(":")[0]).parent / inside
+    if path.exists() and not (path.is_file() or path.is_dir()):  # a pipe would be waited for
+        raise CatalogError(f"audio: {task.audio} is no plain file", where=item.where, mend=mend)
     try:
         data = path.read_bytes()
         return Given(task, measured(data, limits), data)

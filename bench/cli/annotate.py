@@ -262,12 +262,16 @@ def _import_records(
     from bench.annotate.pingpong import ORIGIN, read_records
     from bench.annotate.store import read_study, study_folder, write_study
     from bench.interop.pingpong_import import DEFAULT_SUITE
+    from bench.suites import LANGUAGES
+    from bench.toml_entries import named
 
     known = None
     if (study_folder(where.results, study) / "study.json").exists():
         known = read_study(where.results, study)
     elif language is None:
         raise click.UsageError("Missing option '--language': the records do not say theirs.")
+    elif language not in {*LANGUAGES, *(code for _, code in where.tree().boards())}:
+        raise named(language, list(LANGUAGES), "language", str(where.results))
     chosen = known.suite if known else suite
     made = read_records(
         where.tree(),

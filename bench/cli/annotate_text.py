@@ -40,6 +40,8 @@ def merge_and_tell(
     if reading.drafts:
         click.echo(f"{reading.drafts} drafts were never handed in: left out")
     print_counts(report.counts)
+    if any(not problem.place for problem in reading.problems):
+        sys.exit(1)  # a whole file could not be read
 
 
 def _print_some(lines: Sequence[str]) -> None:

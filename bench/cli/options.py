@@ -20,6 +20,16 @@ from bench.toml_entries import named
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+class Number(click.FloatRange):
+    """A number of a range; "nan", which compares with nothing, is none."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        number = super().convert(value, param, ctx)
+        if number != number:
+            self.fail(f"{value!r} is not a number", param, ctx)
+        return number
+
+
 @dataclass(frozen=True)
 class Places:
     """Where everything is: results, catalog, prompts, cache."""

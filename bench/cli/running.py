@@ -13,7 +13,7 @@ from bench.chat.batch_states import pending_files
 from bench.cli.asking import Asked, Spending, asking, asking_judged, jobs_for, spending
 from bench.cli.budget import check_prices
 from bench.cli.execution import Job, print_states, run_jobs
-from bench.cli.options import Places, places
+from bench.cli.options import Number, Places, places
 from bench.plan import estimate
 from bench.progress import short
 from bench.records import messages_sha256
@@ -95,7 +95,7 @@ def run(asked: Asked, limits: Spending, cluster: str | None, where: Places) -> N
 )
 @click.option(
     "--poll",
-    type=click.FloatRange(min=0.01),
+    type=Number(min=0.01),
     default=30.0,
     show_default=True,
     metavar="SECONDS",

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from bench.cli.asking import Spending, spending
-from bench.cli.options import Places, places
+from bench.cli.options import Number, Places, places
 from bench.topics import THRESHOLD
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ PLAIN_INTERVAL = 5.0
 )
 @click.option(
     "--threshold",
-    type=click.FloatRange(-1, 1),
+    type=Number(-1, 1),
     default=THRESHOLD,
     show_default=True,
     help="Similarity from which a situation is proposed to cover a topic.",
@@ -179,11 +179,16 @@ def _against(
 
 def _writer(where: Places, name: str | None, language: str, limits: Spending) -> Writer | None:
     from bench.cli.budget import check_prices_of
+    from bench.errors import UserError
     from bench.topics.writing import Writer
 
     if name is None:
         return None
     catalog = where.catalog()
+    if catalog.recordings(name) is not None:
+        raise UserError(
+            f"{name!r} is a folder of recordings, which nobody can ask", mend="Name a model that is called."
+        )
     writer = Writer(catalog, name, where.prompts, language)
     check_prices_of(catalog, [name], limits)
     return writer

@@ -19,7 +19,14 @@ from typing import Any
 from pydantic import JsonValue
 
 from bench.audio.measure import Sendable, SoundFault, SoundLimits, measured, sendable
-from bench.audio.recordings import ENDINGS, recorded_bytes, recording_name, recording_of, transcript_of
+from bench.audio.recordings import (
+    ENDINGS,
+    recorded_bytes,
+    recording_name,
+    recording_of,
+    recordings_of,
+    transcript_of,
+)
 from bench.audio.tasks import Given, Task, given_in
 from bench.chat.requests import (
     SOUND_TOKENS_HEARD,
@@ -183,10 +190,14 @@ class SpeechRoleplay(Protocol):
     async def _played(self, cell: Cell) -> _Answer:
         """The answer of a player that is a folder of recordings. Nobody is called."""
         folder = self.catalog.recordings(cell.player)
-        path = None if folder is None else recording_of(folder, cell)
-        if path is None:
+        found = [] if folder is None else recordings_of(folder, cell)
+        if not found:
             reason = f"there is no recording {recording_name(cell)} ({', '.join(ENDINGS)})"
             return _failed("empty", reason)
+        if len(found) > 1:
+            reason = f"there are several recordings: {', '.join(path.name for path in found)}; keep one"
+            return _failed("bad_audio", reason)
+        path = found[0]
         try:
             data = await asyncio.to_thread(recorded_bytes, path, self.options.max_bytes)
         except OSError as error:

@@ -138,6 +138,7 @@ def test_names_of_a_table_cannot_act_in_a_terminal_or_spreadsheet(tmp_path: Path
     [
         (["h,j", "1,x"], [], "'x' in column 'j' is not a number"),
         (["h,j", "1,inf"], [], "'inf' in column 'j' is not a number"),
+        (["h,j", "1,1e308"], [], "'1e308' in column 'j' is not a number from -1e+09 to 1e+09"),
         (["h,k", "1,2"], [], "has no column 'j'. Its columns: h, k."),
         (["h,j,j", "1,2,3"], [], "has more than one column 'j'"),
         (["h,j"], [], "holds no line"),

@@ -191,3 +191,22 @@ def test_what_is_no_address_is_refused_without_a_word_of_a_password(url: str) ->
 )
 def test_what_a_server_refuses_is_said(status: int | None, body: object, says: str) -> None:
     assert says in refused(status, body, "http://host").line()
+
+
+def test_one_file_that_cannot_be_read_is_not_passed_over_in_silence(tmp_path: Path) -> None:
+    study = make_study(tmp_path)
+    good = written(tmp_path / "good.json", [task(study.items[0].item, [annotation(1)])])
+    (tmp_path / "bad.json").write_text("[", encoding="utf-8")
+    ended = bench(tmp_path, "import", str(good), str(tmp_path / "bad.json"), "--study", "first")
+    assert ended.exit_code == 1
+    assert "1 new" in ended.output
+    assert "bad.json: is not JSON" in ended.output
+
+
+def test_records_in_a_language_that_nobody_knows_make_no_study(tmp_path: Path) -> None:
+    make_study(tmp_path)
+    path = tmp_path / "records.jsonl"
+    path.write_text("{}\n", encoding="utf-8")
+    ended = bench(tmp_path, "import", "--format", "ping-pong-bench", "-l", "zz", "--study", "x", str(path))
+    assert "no language is called 'zz'" in fault(ended)
+    assert not (tmp_path / "human" / "x").exists()

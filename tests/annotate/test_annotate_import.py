@@ -424,3 +424,35 @@ def test_a_study_without_annotations_has_empty_tables_of_the_same_form(
     assert list(loaded.ratings.columns) == ["item", "annotator", "criterion", "score"]
     assert loaded.ratings["score"].dtype == "float64"
     assert len(loaded.ratings) == len(loaded.annotations) == 0
+
+
+def test_answers_to_another_interface_replace_nothing(tmp_path: Path, study: StudyFile) -> None:
+    item = names(study)[0]
+    brought(tmp_path, study, [task(item, [annotation(1, (4, 4, 4), at=EARLY)])])
+    foreign = {**annotation(1, at=LATE), "result": [choice("sentiment", "Positive")]}
+    reading, report = brought(tmp_path, study, [task(item, [foreign, annotation(2)])])
+    assert [problem.text for problem in reading.problems] == [
+        "answers none of the study's questions, but sentiment"
+    ]
+    assert (report.added, report.replaced) == (1, 0)
+    assert next(given_by(one.annotations[0]) for one in said(tmp_path, study).values()) == (4, 4, 4)
+    mixed = annotation(3)
+    mixed["result"].append(choice("humor", "5"))
+    reading, report = brought(tmp_path, study, [task(item, [mixed])])
+    assert [problem.text for problem in reading.problems] == ["humor is no question of the study; left out"]
+    assert report.added == 1
+
+
+@pytest.mark.parametrize(("at", "problems"), [(None, 0), ("yesterday", 2)])
+def test_an_annotation_without_a_time_is_not_later_than_one_with(
+    tmp_path: Path, study: StudyFile, at: Any, problems: int
+) -> None:
+    item = names(study)[0]
+    brought(tmp_path, study, [task(item, [annotation(1, (5, 5, 5), at=EARLY)])])
+    reading, report = brought(tmp_path, study, [task(item, [annotation(1, (2, 2, 2), at=at)])])
+    assert len(reading.problems) == problems
+    assert (report.replaced, report.unchanged) == (0, 1)
+    assert "this has none" in report.duplicates[0]
+    _, same = brought(tmp_path, study, [task(item, [annotation(1, (1, 1, 1), at=EARLY)])])
+    assert same.replaced == 1
+    assert "says no other time" in same.duplicates[0]

@@ -163,3 +163,19 @@ def test_an_output_that_is_a_file_is_said(bench: Bench) -> None:
     assert ended.status != 0
     assert "taken" in ended.err
     assert "Traceback" not in ended.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "says"),
+    [
+        (("--threshold", "nan"), 2, "'nan' is not a number"),
+        (("--writer", "espeak-ng", "--models", str(ROOT / "models.toml")), 1, "is a folder of recordings"),
+    ],
+)
+def test_a_mistake_is_said_before_anything_is_grouped(
+    bench: Bench, arguments: tuple[str, ...], status: int, says: str
+) -> None:
+    ended = bench("topics", SAMPLE, "--suite", "pingpong", *arguments, *OURS)
+    assert ended.status == status
+    assert says in ended.err
+    assert "Traceback" not in ended.err
