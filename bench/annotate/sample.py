@@ -12,6 +12,7 @@ import numpy as np
 from bench.annotate.guideline import Guideline
 from bench.annotate.records import StudyFile, StudyItem
 from bench.errors import UserError
+from bench.protocols import PROTOCOLS
 from bench.records import messages_sha256, sha256_of
 from bench.results import ResultsTree
 
@@ -39,13 +40,31 @@ class Candidate:
         return self.player, self.character, self.situation
 
 
+def _check_criteria(protocol: str, criteria: Sequence[str], where: str) -> None:
+    """Raise UserError where judges of the protocol score nothing of what people would be asked about."""
+    kind = PROTOCOLS.get(protocol)
+    judged = [criterion.name for criterion in kind.criteria] if kind else []
+    if criteria and judged and not set(criteria) & set(judged):
+        raise UserError(
+            f"its judges score {', '.join(judged)}, and people would be asked about {', '.join(criteria)}",
+            where=where,
+            mend="Choose another suite, or a guideline that asks about the same.",
+        )
+
+
 def candidates(
-    tree: ResultsTree, suite: str, language: str, *, version: str | None = None, players: Sequence[str] = ()
+    tree: ResultsTree,
+    suite: str,
+    language: str,
+    *,
+    version: str | None = None,
+    players: Sequence[str] = (),
+    criteria: Sequence[str] = (),
 ) -> tuple[str, list[Candidate]]:
     """(the suite's version, its complete conversations sorted by cell), of these players or of all.
 
-    Raises UserError where there are none, they are spoken, a player is not there, or several versions are and
-    none is chosen.
+    ``criteria``: what people are asked about. Raises UserError where there are no such conversations, they
+    are spoken or scored on other criteria, a player is not there, or several versions are and none is chosen.
     """
     known = [info.player for info in tree.players(suite, language)]
     where = f"{suite} {language}"
@@ -59,6 +78,7 @@ def candidates(
                 if any(message.audio for message in talk.messages):
                     mend = "People are asked about texts only: choose another suite."
                     raise UserError("its conversations are spoken", where=where, mend=mend)
+                _check_criteria(talk.protocol, criteria, where)
                 digest = messages_sha256(talk.messages)
                 made = Candidate(player, talk.character, talk.situation, digest)
                 found.setdefault(talk.version, []).append(made)

@@ -85,7 +85,14 @@ def sample(
     tree = where.evidence(suite_name, [language])
     read = load_guideline(where.prompts, guideline or language)
     asked = size or SIZES.get(language, SIZE)
-    version, pool = candidates(tree, suite_name, language, version=suite_version, players=players)
+    version, pool = candidates(
+        tree,
+        suite_name,
+        language,
+        version=suite_version,
+        players=players,
+        criteria=[criterion.name for criterion in read.criteria()],
+    )
     chosen = draw(pool, asked, seed, f"{suite_name} {version} {language}")
     made = study_of(study, suite_name, version, language, chosen, seed=seed, asked=asked, guideline=read)
     _check_free(folder / "study.json", made)

@@ -14,8 +14,10 @@ from bench.annotate.guideline import load_guideline
 from bench.annotate.sample import Candidate, candidates, draw, study_of
 from bench.errors import UserError
 from bench.records import Audio, Failure, sealed
-from tests.annotate.studies import PROMPTS, make_study
+from bench.results import ResultsTree
+from tests.annotate.studies import CRITERIA, PROMPTS, make_study
 from tests.synthetic import SUITE, make_tree
+from tests.tiny import ROOT
 
 
 def grid(players: int, characters: int, situations: int) -> list[Candidate]:
@@ -162,3 +164,10 @@ def test_another_study_names_its_items_otherwise(tmp_path: Path) -> None:
         for name, seed in (("one", 1), ("two", 1), ("one", 2))
     ]
     assert len({item.item for study in made for item in study.items}) == 6
+
+
+def test_people_are_not_asked_about_what_no_judge_scores() -> None:
+    tree = ResultsTree(ROOT / "results")
+    with pytest.raises(UserError, match="its judges score human_likeness, and people would be asked about"):
+        candidates(tree, "human-likeness-demo", "en", criteria=CRITERIA)
+    assert candidates(tree, "demo-v1", "en", criteria=CRITERIA)[1]
