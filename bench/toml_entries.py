@@ -57,18 +57,33 @@ def entry_from(kind: type[E], data: object, where: str) -> E:
 def _faults(error: ValidationError, kind: type[Entry]) -> str:
     """The faults of a validation in one sentence each, unknown keys with the nearest known one."""
     faults = []
-    for item in error.errors(include_url=False):
+    found = error.errors(include_url=False)
+    for item in found:
+        if item["type"] == "too_short" and any(_below(item["loc"], other["loc"]) for other in found):
+            continue  # its entries are there, and each has a fault of its own
         key = ".".join(str(part) for part in item["loc"]) or "the entry"
         if item["type"] == "extra_forbidden":
             known = _keys_at(kind, item["loc"][:-1])
             near = difflib.get_close_matches(str(item["loc"][-1]), known, n=1)
             hint = f"did you mean {near[0]!r}?" if near else f"known keys: {', '.join(known)}"
             faults.append(f"unknown key {key!r} ({hint})")
+        elif item["type"] == "missing" and isinstance(item["loc"][-1], int):
+            holder = ".".join(map(str, item["loc"][:-1]))
+            faults.append(f"{holder}: too few values, number {item['loc'][-1] + 1} is missing")
         elif item["type"] == "missing":
             faults.append(f"key {key!r} is missing")
+        elif item["type"] == "value_error":  # raised by a validator of ours, in words of ours
+            faults.append(f"{key}: {item['ctx']['error']}")
         else:
-            faults.append(f"{key}: {item['msg']}, got {item['input']!r:.80}")
+            # TOML and JSON have no tuples.
+            said = item["msg"].replace("tuple", "list").replace("Tuple", "List")
+            faults.append(f"{key}: {said}, got {item['input']!r:.80}")
     return "; ".join(faults)
+
+
+def _below(loc: tuple[int | str, ...], other: tuple[int | str, ...]) -> bool:
+    """Whether ``other`` lies inside of what ``loc`` leads to."""
+    return len(other) > len(loc) and other[: len(loc)] == loc
 
 
 def _keys_at(kind: type[BaseModel], loc: tuple[int | str, ...]) -> list[str]:

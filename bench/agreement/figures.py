@@ -24,7 +24,7 @@ from bench.scores.bootstrap import (
     stable_stream,
 )
 from bench.scores.correlation import DRAWS, LEAST, LEAST_FOR_INTERVAL, SAME, chance, rho
-from bench.scores.paper import published
+from bench.scores.paper import DIGITS, published
 
 RESAMPLES = 2_000
 MANY = 50
@@ -32,6 +32,9 @@ MANY = 50
 below 0.0001, and with so many pairs the two agree."""
 LEAST_BY_ORDERS = 1 / (1 + DRAWS)
 """The smallest p that random orders can show."""
+TIE_DECIMALS = 9
+"""What is ranked is rounded to so many: coarser than NOISE_DECIMALS, since a mean of means that were rounded
+to those differs from its equal in their last place."""
 USABLE = 0.9
 """The share of resamples that must have a value for an interval to be made of them."""
 
@@ -125,8 +128,8 @@ class Against:
     """Correlations of several sides (columns) with one (people), on shared resamples."""
 
     def __init__(self, people: pd.Series, sides: pd.DataFrame, resampling: Resampling) -> None:
-        self._people = people.to_numpy(dtype=np.float64)
-        self._sides = {str(name): sides[name].to_numpy(dtype=np.float64) for name in sides.columns}
+        self._people = _tied(people)
+        self._sides = {str(name): _tied(sides[name]) for name in sides.columns}
         self._resampling = resampling
         self._spread: dict[tuple[str, bytes], Array] = {}
 
@@ -139,7 +142,7 @@ class Against:
             return Figure(n=len(x), value=None, reason=reason)
         p, method = p_of(x, y, value, [*self._key(mask), name])
         low, high, reason = self._interval(name, mask, value)
-        p = round(p, NOISE_DECIMALS)
+        p = kept_p(p, NOISE_DECIMALS)
         return Figure(n=len(x), value=value, p=p, p_method=method, low=low, high=high, reason=reason)
 
     def difference(self, first: str, second: str) -> Difference:
@@ -167,7 +170,7 @@ class Against:
             value=published(value),
             low=published(value - reach),
             high=published(value + reach),
-            p=published(float(2 * stats.norm.sf(abs(value) / error))),
+            p=kept_p(float(2 * stats.norm.sf(abs(value) / error)), DIGITS),
         )
 
     def _mask(self, name: str) -> Mask:
@@ -193,7 +196,17 @@ class Against:
         return percentiles(self._values(name, mask))
 
 
+def _tied(values: pd.Series) -> Array:
+    """Values that are equal but for the order in which they were added up, as equal floats."""
+    return values.to_numpy(dtype=np.float64).round(TIE_DECIMALS)
+
+
 UNSTEADY = "too many resamples have no value, since few scores differ: no interval"
+
+
+def kept_p(p: float, decimals: int) -> float:
+    """A p rounded to ``decimals``, or to three digits where rounding would leave fewer: none becomes 0."""
+    return float(f"{p:.3g}") if p < 10 ** (3 - decimals) else round(p, decimals)
 
 
 def few_units(units: int) -> str:

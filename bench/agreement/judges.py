@@ -10,12 +10,12 @@ import pandas as pd
 from pydantic import Field
 
 from bench.agreement.ensembles import MEAN, METHODS, Material, ensemble, folds_of
-from bench.agreement.figures import Against, Difference, Figure, Resampling
+from bench.agreement.figures import Against, Difference, Figure, Resampling, kept_p
 from bench.agreement.panel import Judged, Panel
 from bench.errors import UserError
 from bench.records import Record
 from bench.scores.bootstrap import NOISE_DECIMALS
-from bench.scores.paper import published
+from bench.scores.paper import DIGITS, published
 from bench.scores.robust import adjusted
 
 ALPHA = 0.05
@@ -196,7 +196,7 @@ def _differences(criterion: str, names: list[str], against: Against) -> list[Jud
 def _holm(made: Sequence[Difference | None]) -> list[float | None]:
     known = [np.nan if one is None or one.p is None else one.p for one in made]
     corrected = adjusted(np.asarray(known, dtype=np.float64), "holm")
-    return [None if np.isnan(p) else published(float(p)) for p in corrected]
+    return [None if np.isnan(p) else kept_p(float(p), DIGITS) for p in corrected]
 
 
 def _ensembles(

@@ -83,7 +83,8 @@ def wide(panel: Panel, scores: pd.DataFrame, rater: str, raters: Sequence[str]) 
     """Per criterion and final: the scores as items (index, the panel's order) x ``raters``; NaN where none.
 
     A rater's final of an item is the mean of its criteria, and is there only where all of them are. Values
-    are rounded to NOISE_DECIMALS, so that means that are equal tie.
+    are rounded to NOISE_DECIMALS, so that means that are equal are one value; means of these are rounded anew
+    where they are ranked (see bench.agreement.figures).
     """
     items = pd.Index(panel.items["item"], name="item")
     tables: dict[str, pd.DataFrame] = {}

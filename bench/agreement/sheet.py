@@ -100,7 +100,7 @@ def _read(path: Path, columns: Sequence[str]) -> list[tuple[int, dict[str, str]]
     except UnicodeDecodeError as error:
         raise UserError(f"is not UTF-8 at byte {error.start}", where=str(path)) from None
     reader = csv.DictReader(io.StringIO(text, newline=""))
-    have = list(reader.fieldnames or ())
+    have = reader.fieldnames = [name.strip() for name in reader.fieldnames or ()]
     for name in columns:
         if have.count(name) != 1:
             fault = "has no column" if name not in have else "has more than one column"

@@ -51,7 +51,7 @@ def board(
     from bench.boards import all_suites, published_board, write_board
     from bench.cli.methods import check_choices, chosen_board, moves, separated
     from bench.evidence import board_evidence
-    from bench.scores.forms import to_csv, to_json, to_table
+    from bench.scores.forms import gaps, to_csv, to_json, to_table
 
     check_choices(
         write=write,
@@ -73,7 +73,6 @@ def board(
     chosen = list(languages) or found
     if form != "table" and len(chosen) > 1:
         raise UserError(f"{form} holds one language", mend=f"Choose by --language: {', '.join(found)}.")
-    render = {"table": to_table, "csv": to_csv, "json": to_json}[form]
     for language in chosen:
         if compare_methods:
             frames, _ = board_evidence(tree, suite_name, language, suites, judges)
@@ -84,7 +83,7 @@ def board(
             frames, _ = board_evidence(tree, suite_name, language, suites, judges)
             click.echo(separated(frames, separate, weights, form), nl=False)
             continue
-        if weights or judges:
+        if weights is not None or judges:
             made = chosen_board(tree, suite_name, language, suites, weights=weights, judges=judges)
         else:
             made = published_board(tree, suite_name, language, suites)
@@ -93,7 +92,10 @@ def board(
             click.echo(f"{label}, {language}, version {made.version}, judged by {', '.join(made.judges)}")
             if suite_name in suites and suites[suite_name].entry.demonstration:
                 click.echo("A demonstration: these scores say nothing about role play.")
-        click.echo(render(made), nl=form == "table")
+        if form == "table":
+            click.echo(to_table(made) + gaps(made))
+        else:
+            click.echo({"csv": to_csv, "json": to_json}[form](made), nl=False)
         if write:
             write_board(tree, made)
 

@@ -42,7 +42,7 @@ def check_choices(
     *, write: bool, compare: bool, weights: str | None, judges: Sequence[str], separate: bool, form: str
 ) -> None:
     """Raise UserError for options of ``board`` that do not go together."""
-    if write and (compare or weights or judges or separate):
+    if write and (compare or weights is not None or judges or separate):
         raise UserError(
             "--write keeps the board that the suite publishes",
             mend="Leave out --compare-methods, --separate, --weights and --judge, or --write.",
@@ -51,7 +51,7 @@ def check_choices(
         raise UserError("--separate and --compare-methods print two things", mend="Ask for one of them.")
     if separate and form == "csv":
         raise UserError("--separate has no csv form", mend="Choose --format table or json.")
-    if compare and weights:
+    if compare and weights is not None:
         raise UserError("--compare-methods tries the weightings itself", mend="Leave out --weights.")
 
 

@@ -107,6 +107,27 @@ def to_table(made: Board) -> str:
     return "".join("  ".join(_padded(line, widths)).rstrip() + "\n" for line in lines)
 
 
+_GAPS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
+    ("conversations", "conversations_expected", ("missing", "failed")),
+    ("judgements", "judgements_expected", ("missing", "failed", "stale")),
+)
+"""Of what, out of how many, and how each can fall short: the ledger beside the scores."""
+
+
+def gaps(made: Board) -> str:
+    """A line for each player that falls short of what the board asks for; nothing where none does."""
+    lines = []
+    for row in made.rows:
+        parts = []
+        for what, expected, states in _GAPS:
+            counts = [(state, getattr(row, f"{what}_{state}", 0)) for state in states]
+            if short := [f"{count} {state}" for state, count in counts if count]:
+                parts.append(f"of {getattr(row, expected)} {what} {', '.join(short)}")
+        if parts:
+            lines.append(f"{_shown(row.name)}: {'; '.join(parts)}\n")
+    return "".join(lines)
+
+
 def _shown(value: object) -> str:
     if value is None:
         return "–"

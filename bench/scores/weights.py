@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from bench.errors import UserError
@@ -15,6 +16,9 @@ CUSTOM = "custom"
 
 Weights = Mapping[str, float]
 """Criterion to weight; only the proportions matter, so equal weights are exactly 1/3 each of three."""
+
+SMALLEST, LARGEST = 1e-6, 1e6
+"""What a weight is kept to where it is not 0: beyond, means of floats overflow or lose their digits."""
 
 
 def standard_weightings(criteria: Sequence[str]) -> dict[str, dict[str, float]]:
@@ -33,6 +37,11 @@ def checked_weights(weights: Weights, criteria: Sequence[str]) -> dict[str, floa
             raise _unknown(name, criteria)
         if not math.isfinite(weight) or weight < 0:
             raise UserError(f"weight {weight!r} of {name} is not a number of 0 or more")
+        if weight and not SMALLEST <= weight <= LARGEST:
+            raise UserError(
+                f"weight {weight!r} of {name} is neither 0 nor from {SMALLEST:f} to {LARGEST:.0f}",
+                mend="Only the proportions matter: 2,1,1 is as good as 2000,1000,1000.",
+            )
     complete = {name: float(weights.get(name, 0.0)) for name in criteria}
     if not sum(complete.values()) > 0:
         raise UserError("all weights are zero", mend="Give at least one criterion a weight.")
@@ -50,8 +59,11 @@ def parse_weights(text: str, criteria: Sequence[str]) -> tuple[str, dict[str, fl
         return text, named[text]
     parts = [part.strip() for part in text.split(",")]
     if any("=" in part for part in parts):
-        pairs = [part.partition("=") for part in parts]
-        given = {name.strip(): _number(value, text) for name, _, value in pairs}
+        pairs = [(name.strip(), value) for name, _, value in (part.partition("=") for part in parts)]
+        twice = [name for name, count in Counter(name for name, _ in pairs).items() if count > 1]
+        if twice:
+            raise UserError(f"weights {text!r}: {twice[0]!r} has two", mend="Give each criterion one weight.")
+        given = {name: _number(value, text) for name, value in pairs}
     elif len(parts) == len(criteria):
         given = {name: _number(part, text) for name, part in zip(criteria, parts, strict=True)}
     else:

@@ -75,8 +75,14 @@ def columns(criteria: Sequence[str], rules: BoardRules) -> list[dict[str, Any]]:
         ),
         ("refusals", "Refusals", True, "number", "Share of conversations in which a judge saw a refusal"),
         ("length", "Length", True, "number", "Mean length of an answer in characters"),
-        ("conversations", "Conversations", True, "number", "Complete conversations"),
-        ("failed", "Failed", True, "number", "Judgements that failed"),
+        (
+            "conversations",
+            "Conversations",
+            True,
+            "number",
+            "Complete conversations, and of how many where some failed or are missing",
+        ),
+        ("failed", "Failed", True, "number", "Conversations and judgements that failed"),
         ("spread", "Judges apart", True, "number", "How far the judges' own means lie apart"),
         ("cost", "Cost", True, "number", "US dollars for all calls of its conversations and judgements"),
     ]

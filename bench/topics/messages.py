@@ -204,6 +204,7 @@ def _csv(path: Path) -> Iterator[Row]:
                 continue
             if heads is None:
                 heads = fields
+                _check_delimiter(heads, path)
                 continue
             if not fields:
                 continue
@@ -213,6 +214,20 @@ def _csv(path: Path) -> Iterator[Row]:
                 yield Row(line, {}, "not UTF-8")
             else:
                 yield Row(line, dict(zip(heads, fields, strict=True)))
+
+
+def _check_delimiter(heads: list[str], path: Path) -> None:
+    """Raise UserError where the heads are plainly divided by something else: a row read as one message would
+    pass unseen."""
+    marks = {";": "semicolons", "\t": "tabs", "|": "bars"}
+    other = next((word for mark, word in marks.items() if len(heads) == 1 and mark in heads[0]), None)
+    if other is not None:
+        due = "tabs" if path.suffix.lower() == ".tsv" else "commas"
+        raise UserError(
+            f"its columns are divided by {other}, not by {due}",
+            where=f"{path}:1",
+            mend="Save it with commas as .csv, or with tabs as .tsv.",
+        )
 
 
 def _sound(text: str) -> bool:

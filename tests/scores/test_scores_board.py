@@ -19,7 +19,7 @@ from bench.records import PlayerInfo
 from bench.results import ResultsTree
 from bench.schemas import derived_schema
 from bench.scores.board import Board, board, board_of
-from bench.scores.forms import COLUMNS, csv_cell, to_csv, to_json, to_table
+from bench.scores.forms import COLUMNS, csv_cell, gaps, to_csv, to_json, to_table
 from bench.scores.frame import COLUMNS as FRAME_COLUMNS
 from bench.scores.frame import Frames, load
 from bench.scores.weights import parse_weights, standard_weightings
@@ -173,6 +173,19 @@ def test_table_is_aligned_with_wide_and_cyrillic_names(made: Board) -> None:
     assert "\x1b" not in "".join(lines)
 
 
+def test_what_a_board_lacks_is_said_with_its_denominator(tmp_path: Path) -> None:
+    evidence = Evidence(tmp_path)
+    whole = {f"c/s{n}": {"a": [(4, 4, 4)], "b": [(3, 3, 3)]} for n in range(4)}
+    evidence.played("ann", whole)
+    assert gaps(board(evidence.tree, SUITE, LANGUAGE, resamples=20)) == ""
+    evidence.played("bob", {"c/s0": whole["c/s0"], "c/s1": {"a": [(4, 4, 4)]}})
+    evidence.player("eve")
+    assert gaps(board(evidence.tree, SUITE, LANGUAGE, resamples=20)).splitlines() == [
+        "Bob: of 4 conversations 2 missing; of 8 judgements 5 missing",
+        "Eve: of 4 conversations 4 missing; of 8 judgements 8 missing",
+    ]
+
+
 def test_unknown_numbers_are_null_in_json_and_a_dash_in_the_table(tmp_path: Path) -> None:
     evidence = Evidence(tmp_path)
     evidence.player("ann")
@@ -277,7 +290,11 @@ def test_weights_that_users_type(text: str, expected: dict[str, float]) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "1,2", "1,2,x", "wit=1", "0,0,0", "-1,1,1", "nan,1,1", "inf,1,1", "1,1,1,1"]
+    "text",
+    [
+        *["", "1,2", "1,2,x", "wit=1", "0,0,0", "-1,1,1", "nan,1,1", "inf,1,1", "1,1,1,1"],
+        *["1e308,1e308,1e308", "1e308,0,0", "5e-324,0,0", "fluency=2,fluency=3", "fluency=2,1,1"],
+    ],
 )
 def test_weights_that_make_no_sense(text: str) -> None:
     with pytest.raises(UserError):

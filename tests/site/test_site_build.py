@@ -93,6 +93,8 @@ def test_board_page_shows_the_numbers_of_board_json(small_site: Path) -> None:
     (table,) = read(small_site / BOARD / "index.html").having("rc-board")
     rows = [[cell for cell in row.children if isinstance(cell, Element)] for row in table.tagged("tr")[1:]]
     assert len(rows) == len(data["rows"])
+    for lacking in ("conversations_failed", "conversations_missing", "judgements_failed"):
+        assert any(row[lacking] for row in data["rows"]), lacking
     for cells, row in zip(rows, data["rows"], strict=True):
         low, high = row["robust"]["rank_low"], row["robust"]["rank_high"]
         assert cells[0].text == f"{row['rank']} {low}" + (f"–{high}" if high != low else "")
@@ -103,8 +105,9 @@ def test_board_page_shows_the_numbers_of_board_json(small_site: Path) -> None:
         assert [cell.text for cell in cells[5:8]] == criteria
         assert cells[8].text == f"{100 * row['refusal_ratio']:.1f}%"
         assert cells[9].text == str(row["avg_length"])
-        assert cells[10].text == str(row["conversations"])
-        assert cells[11].text == str(row["judgements_failed"])
+        have, expected = row["conversations"], row["conversations_expected"]
+        assert cells[10].text == (str(have) if have == expected else f"{have} of {expected}")
+        assert cells[11].text == str(row["conversations_failed"] + row["judgements_failed"])
         assert cells[13].text == f"${Decimal(row['cost']):.6f}".rstrip("0")
 
 

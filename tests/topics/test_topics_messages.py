@@ -42,6 +42,22 @@ def test_tsv_is_split_at_tabs(tmp_path: Path) -> None:
     assert read_messages(put(tmp_path, "a.tsv", "id\tmessage\n1\tone, two\n")).texts == ("one, two",)
 
 
+@pytest.mark.parametrize(
+    ("name", "data", "divided"),
+    [
+        ("a.csv", '\ufeffid;text\n1;"hi"\n2;"oh, you"\n', "semicolons, not by commas"),
+        ("a.csv", "id\ttext\n1\thi\n", "tabs, not by commas"),
+        ("a.csv", "id|text\n1|hi\n", "bars, not by commas"),
+        ("a.tsv", "id;text\n1;hi\n", "semicolons, not by tabs"),
+    ],
+)
+def test_a_table_that_is_divided_otherwise_is_refused(
+    tmp_path: Path, name: str, data: str, divided: str
+) -> None:
+    found = fault(put(tmp_path, name, data))
+    assert f"{name}:1: its columns are divided by {divided}" in found
+
+
 def test_json_lines_of_objects_or_of_strings(tmp_path: Path) -> None:
     lines = '{"text": "one", "n": 1}\n\n{"text": "two"}\n'
     assert read_messages(put(tmp_path, "a.jsonl", lines)).texts == ("one", "two")
