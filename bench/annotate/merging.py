@@ -55,11 +55,15 @@ def merge(
 
     Of several annotations of one item by one person the latest handed in stays, also against what an earlier
     import brought. One that says when counts as later than one that does not; of two that say the same the
-    later import stays. Raises UserError.
+    later import stays. Raises UserError; also where ``new_annotators`` says that nobody has rated before and
+    somebody has.
     """
     kept = read_annotators(results, study)
     people = People(results, study.study, set(kept), new=new_annotators)
-    for person in sorted({entry.person for entry in entries}, key=lambda who: (len(who), who)):
+    persons = sorted({entry.person for entry in entries}, key=lambda who: (len(who), who))
+    if new_annotators:
+        people.check_new(persons)
+    for person in persons:
         people.pseudonym(person)  # numbers follow the tool's, however the export is ordered
     latest, duplicates = _latest(entries, people)
     if MEAN in (names := {*kept, *latest}) and len(names) > 1:

@@ -11,6 +11,7 @@ import hashlib
 import hmac
 import re
 import secrets
+from collections.abc import Iterable
 from pathlib import Path
 
 from pydantic import Field
@@ -60,13 +61,27 @@ class People:
         numbers = [int(match[1]) for name in taken if (match := _NUMBERED.fullmatch(name))]
         self._next = max(numbers, default=0) + 1
 
+    def check_new(self, persons: Iterable[str]) -> None:
+        """Raise UserError where one of ``persons`` is known: what they said before would be replaced."""
+        known = sorted(self._names[digits] for digits in map(self._hash, persons) if digits in self._names)
+        if known:
+            raise UserError(
+                f"{', '.join(known)} rated in this study before, by their number or address in these files",
+                where=str(self._path),
+                mend="Leave out --new-annotators if it is they. Another Label Studio counts people from 1 as"
+                " well: take what was said there into a study of its own, of the same sample.",
+            )
+
+    def _hash(self, person: str) -> str:
+        text = person.strip().casefold().encode("utf-8", "surrogatepass")
+        return hmac.new(self._salt.encode(), text, hashlib.sha256).hexdigest()
+
     def pseudonym(self, person: str) -> str:
         """The pseudonym of a person, who is given by anything that stays the same: a number, an address.
         :data:`MEAN` stands for itself."""
         if person == MEAN:
             return MEAN
-        text = person.strip().casefold().encode("utf-8", "surrogatepass")
-        digits = hmac.new(self._salt.encode(), text, hashlib.sha256).hexdigest()
+        digits = self._hash(person)
         if digits not in self._names:
             self._names[digits] = f"annotator-{self._next}"
             self._next += 1

@@ -83,7 +83,8 @@ def candidates(
                 made = Candidate(player, talk.character, talk.situation, digest)
                 found.setdefault(talk.version, []).append(made)
     if not found:
-        raise UserError("no complete conversations", where=where, mend=f"Run them: `bench run {suite}`.")
+        of = f" of version {version}" if version else ""
+        raise UserError(f"no complete conversations{of}", where=where, mend=f"Run them: `bench run {suite}`.")
     if len(found) > 1:
         versions = ", ".join(sorted(found))
         raise UserError(

@@ -171,7 +171,7 @@ def _annotations(said: list[tuple[Annotation, str]]) -> pd.DataFrame:
 
 def _check(record: AnnotatorFile, file: StudyFile, path: Path) -> None:
     """Raise RecordError unless an annotator's file fits its name and its study."""
-    mend = "Restore it from version control, or import the annotations again."
+    mend = "Restore it from version control; or delete it and import the annotations again."
     if (record.study, f"{record.annotator}.json") != (file.study, path.name):
         raise RecordError(
             f"is of annotator {record.annotator!r} in study {record.study!r}", where=str(path), mend=mend

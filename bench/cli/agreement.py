@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 
 @click.command(
-    epilog="Examples: `bench agreement pingpong -l en --study people-en`; as a CSV: `... --format csv "
+    epilog="Examples: `bench agreement --study people-en`; as a CSV: `... --format csv "
     "-o agreement.csv`; a table of your own: `bench agreement --table scores.csv --human anna,boris --judges "
     "model-a,model-b --group player`."
 )
 @click.argument("suite_name", metavar="[SUITE]", required=False)
-@click.option("--language", "-l", metavar="L", help="Of the suite and the study.")
+@click.option("--language", "-l", metavar="L", help="Of the suite; else the study's.")
 @click.option("--study", "study_name", metavar="NAME", help="A study of results/human/.")
 @click.option(
     "--also",
@@ -83,6 +83,8 @@ def agreement(
 ) -> None:
     """Measure how far the judges of SUITE agree with people, and people with each other.
 
+    Without SUITE, of the suite that the study is of.
+
     \b
     Printed are, for each criterion and the final score:
       - Spearman's correlation of every judge, and of the mean of all judges, with the mean of the
@@ -130,7 +132,7 @@ def _refuse(names: list[str], why: str) -> None:
     if names:
         raise UserError(
             f"{', '.join(names)} {why}",
-            mend="A study takes SUITE, --language and --study; a CSV --table, --human and --judges.",
+            mend="A study takes --study, and SUITE and --language; a CSV --table, --human and --judges.",
         )
 
 
@@ -151,14 +153,15 @@ def _study(
     from bench.annotate.store import load_study, studies
     from bench.scores.frame import load
 
-    if suite is None or language is None or study_name is None:
+    if study_name is None:
         known = ", ".join(studies(where.results)) or "none yet"
         raise UserError(
-            "SUITE, --language and --study are needed",
+            "--study is needed",
             mend=f"Studies: {known}. For a table of your own: --table FILE --human A,B --judges C,D.",
         )
     tree = where.evidence()
     study = load_study(where.results, study_name)
+    suite, language = suite or study.file.suite, language or study.file.language
     boards = [
         load(where.evidence(name, [language]), name, language) for name in dict.fromkeys([suite, *also])
     ]

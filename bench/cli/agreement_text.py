@@ -18,11 +18,14 @@ PAIRS = 12
 """With more pairs of judges, only those that differ surely are printed."""
 DISPUTES = 10
 DASH = "–"
+NOTHING = "Nobody has scored any of it: there is nothing to compare."
 
 
 def agreement_text(made: Agreement) -> str:
     """All tables; what CSV and JSON hold besides is said where it is left out."""
     parts = [_head(made)]
+    if not made.people.annotators:
+        return "\n".join(part for part in (*parts, f"{NOTHING}\n", _players(made)) if part)
     if len(made.judged) > 1:
         parts.append(_side_by_side(made))
     for one in made.judged:
@@ -155,11 +158,14 @@ def _differences(one: JudgedReport, criterion: str) -> str:
     if not pairs:
         return ""
     real = [pair for pair in pairs if pair.real]
+    unknown = sum(pair.real is None for pair in pairs)
     shown = pairs if len(pairs) <= PAIRS else real
     title = (
         f"Differences between judges, {_label(criterion).lower()}: {len(real)} of {len(pairs)} are real "
         "(Holm's correction for all pairs)"
     )
+    if unknown:
+        title += f"; of {unknown} it cannot be told"
     if len(shown) < len(pairs):
         title += "; only those are shown, --format csv has all"
     if not shown:
@@ -200,8 +206,11 @@ def _ensembles(one: JudgedReport) -> str:
     heads = ["Criterion", "Ensemble", "Spearman [95%] (pairs)", "over the mean [95%]", "p corrected", ""]
     best = ""
     for row in one.best:
-        if row.method is None or row.mean is None:
+        if row.method is None:
             said = f"no ensemble has a correlation: {row.reason}"
+        elif row.mean is None:
+            name = METHODS[row.method][0].lower()
+            said = f"{name} is best ({row.value:.3f}); the plain mean has no correlation: {row.reason}"
         elif row.method == "mean":
             said = f"the plain mean is best ({row.value:.3f}); it costs nothing"
         else:

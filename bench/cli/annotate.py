@@ -13,6 +13,7 @@ from bench.cli.annotate_text import merge_and_tell, print_counts
 from bench.cli.options import Places, places
 
 if TYPE_CHECKING:
+    from bench.annotate.label_studio import Project
     from bench.annotate.records import StudyFile
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -136,20 +137,33 @@ def export(form: str, study: str, output: Path, where: Places) -> None:
 
     The tasks name neither the player nor any judge.
     """
-    from bench.annotate.guideline import guideline_of
-    from bench.annotate.label_studio import project_of
-    from bench.annotate.store import read_study
     from bench.files import write_atomically
     from bench.records import canonical
 
-    file = read_study(where.results, study)
-    made = project_of(where.tree(), file, guideline_of(where.prompts, file.guideline))
+    made = _project(study, where)
     write_atomically(output / "tasks.json", canonical(list(made.tasks)).encode())
     write_atomically(output / "interface.xml", made.interface.encode())
     write_atomically(output / "guideline.html", made.instruction.encode())
     click.echo(f"{len(made.tasks)} tasks in {output}/tasks.json")
     click.echo("In a new project of Label Studio, put interface.xml into Settings, Labeling Interface, Code;")
     click.echo("guideline.html into Settings, General, instructions; then import tasks.json.")
+
+
+def _project(study: str, where: Places) -> Project:
+    """What Label Studio needs to ask people about a study. Raises UserError where others asked them."""
+    from bench.annotate.guideline import guideline_of
+    from bench.annotate.label_studio import project_of
+    from bench.annotate.store import read_study
+    from bench.errors import UserError
+
+    file = read_study(where.results, study)
+    if file.origin is not None:
+        raise UserError(
+            f"its ratings were imported from {file.origin}, so nobody is asked here",
+            where=f"study {study}",
+            mend="To ask people of your own, draw another: `bench annotate sample`.",
+        )
+    return project_of(where.tree(), file, guideline_of(where.prompts, file.guideline))
 
 
 @annotate.command()
@@ -169,13 +183,9 @@ def push(study: str, url: str, token_env: str, annotators: int, where: Places) -
 
     Done again it sends only the tasks that are not there yet.
     """
-    from bench.annotate.guideline import guideline_of
-    from bench.annotate.label_studio import project_of
     from bench.annotate.server import LabelStudioServer
-    from bench.annotate.store import read_study
 
-    file = read_study(where.results, study)
-    made = project_of(where.tree(), file, guideline_of(where.prompts, file.guideline))
+    made = _project(study, where)
     done = LabelStudioServer(url, _token(token_env)).push(made, annotators=annotators)
     click.echo(f"project {done.project}: {done.new} tasks sent, {done.there} were there")
 
@@ -279,6 +289,8 @@ def _import_records(
         raise click.UsageError("Missing option '--language': the records do not say theirs.")
     elif language not in {*LANGUAGES, *(code for _, code in where.tree().boards())}:
         raise named(language, list(LANGUAGES), "language", str(where.results))
+    if known is None and suite is not None:
+        where.evidence(suite, [language or ""])
     chosen = known.suite if known else suite
     made = read_records(
         where.tree(),

@@ -43,6 +43,12 @@ def refused(*words: str) -> str:
     return made.exception.line()
 
 
+def test_a_study_says_its_suite_and_language_itself(results: Path) -> None:
+    made = run("--study", STUDY, "--results", str(results))
+    assert made.exception is None, made.exception
+    assert made.output == of_study(results)
+
+
 def test_text_has_the_papers_tables(results: Path) -> None:
     text = of_study(results, "--ensemble", "aspen,outsider")
     for words in (
@@ -115,6 +121,29 @@ def test_a_table_of_ones_own(tmp_path: Path) -> None:
     assert figures["k"]["value"] == -1.0
 
 
+def test_spaces_around_headings_are_no_part_of_names(tmp_path: Path) -> None:
+    path = table(tmp_path / "s.csv", " h, j", "1, 1", "2, 3", "3, 2", "4, 4")
+    made = run("--table", path, "--human", "h", "--judges", "j", "--format", "json")
+    assert json.loads(made.output)["judged"][0]["figures"][0]["value"] == 0.8
+
+
+def test_where_the_plain_mean_has_no_correlation_another_way_is_best_all_the_same(tmp_path: Path) -> None:
+    """Two judges of opposite orders: their mean is the same for all items, a weighting of them is not."""
+    lines = [f"{n},{n},{-n},p{n % 4}" for n in range(20)]
+    path = table(tmp_path / "s.csv", "h,j,k,g", *lines)
+    text = run("--table", path, "--human", "h", "--judges", "j,k", "--group", "g").output
+    assert "weighted by correlation, cross-validated is best (1.000); the plain mean has no corr" in text
+    assert "no ensemble has a correlation" not in text
+    assert "0 of 3 are real (Holm's correction for all pairs); of 3 it cannot be told" in text
+
+
+def test_where_nobody_scored_there_is_one_line_and_no_table_of_dashes(tmp_path: Path) -> None:
+    path = table(tmp_path / "s.csv", "h,j,k", *[f",{n},{n % 3}" for n in range(8)])
+    text = run("--table", path, "--human", "h", "--judges", "j,k").output
+    assert "Nobody has scored any of it: there is nothing to compare." in text
+    assert "Judges against people" not in text
+
+
 def test_a_table_with_items_and_criteria_has_finals(tmp_path: Path) -> None:
     lines = ["item,what,group,h,j"]
     for item in range(6):
@@ -165,7 +194,7 @@ def test_what_is_wrong_with_a_table_is_said(
 
 def test_what_is_wrong_with_a_study_is_said(results: Path, tmp_path: Path) -> None:
     where = ["--results", str(results)]
-    assert "are needed" in refused("synthetic", *where)
+    assert "--study is needed" in refused("synthetic", *where)
     assert STUDY in refused("synthetic", *where)
     assert "no study 'other'" in refused("synthetic", "-l", "en", "--study", "other", *where)
     assert "no suite is called 'none'" in refused("none", "-l", "en", "--study", STUDY, *where)

@@ -71,6 +71,21 @@ def test_p_below_what_random_orders_can_show_is_approximated() -> None:
     assert Against(people, sides, resampling(40)).figure("a").p_method == "permutation"
 
 
+@pytest.mark.parametrize("noise", [1.5, 0.8, 0.3])
+def test_no_p_that_is_more_than_0_is_rounded_to_0(noise: float) -> None:
+    rng = np.random.default_rng(3)
+    x = pd.Series(rng.normal(size=250), index=items(250))
+    sides = pd.DataFrame({"a": x + noise * rng.normal(size=250), "b": rng.normal(size=250)})
+    against = Against(x, sides, resampling(250))
+    made = against.figure("a")
+    expected = stats.spearmanr(sides["a"], x).pvalue
+    assert 0 < expected < 1e-12
+    assert made.p == pytest.approx(expected, rel=1e-2)
+    p = against.difference("a", "b").p
+    assert p is not None
+    assert 0 < p < 1e-6
+
+
 def test_resamples_are_those_of_scipy() -> None:
     people, sides = likert(30, 4)
     counts = resampling(30, resamples=50).counts(np.ones(30, dtype=bool))

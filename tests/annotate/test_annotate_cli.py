@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from bench.annotate.server import LabelStudioServer, refused
-from bench.annotate.store import read_study
+from bench.annotate.store import read_study, write_study
 from bench.cli import cli
 from bench.errors import UserError
 from tests.annotate.studies import PROMPTS, annotation, make_study, short, task, written
@@ -210,3 +210,23 @@ def test_records_in_a_language_that_nobody_knows_make_no_study(tmp_path: Path) -
     ended = bench(tmp_path, "import", "--format", "ping-pong-bench", "-l", "zz", "--study", "x", str(path))
     assert "no language is called 'zz'" in fault(ended)
     assert not (tmp_path / "human" / "x").exists()
+
+
+def test_a_misspelt_suite_of_records_makes_no_study(tmp_path: Path) -> None:
+    make_study(tmp_path)
+    path = tmp_path / "records.jsonl"
+    path.write_text("{}\n", encoding="utf-8")
+    take = ("import", "--format", "ping-pong-bench", "-l", "en", "--study", "x", str(path))
+    assert "no suite is called 'sinthetic'. Did you mean 'synthetic'?" in fault(
+        bench(tmp_path, *take, "--suite", "sinthetic")
+    )
+    assert not (tmp_path / "human" / "x").exists()
+
+
+@pytest.mark.parametrize("command", [("export", "-o", "out"), ("push", "--url", "http://127.0.0.1:1")])
+def test_nobody_is_asked_about_a_study_that_was_imported(tmp_path: Path, command: tuple[str, ...]) -> None:
+    study = make_study(tmp_path)
+    write_study(tmp_path, study.model_copy(update={"origin": "ping_pong_bench", "seed": None, "asked": None}))
+    said = fault(bench(tmp_path, *command, "--study", "first", env={"LABEL_STUDIO_API_KEY": "x"}))
+    assert "study first: its ratings were imported from ping_pong_bench" in said
+    assert "bench annotate sample" in said

@@ -345,6 +345,36 @@ def test_without_the_private_file_nobody_is_taken_for_somebody_else(tmp_path: Pa
     assert list(said(tmp_path, study)) == ["annotator-1", "annotator-2"]
 
 
+def test_annotators_who_are_said_to_be_new_do_not_replace_who_was_there(
+    tmp_path: Path, study: StudyFile
+) -> None:
+    """Another Label Studio counts its people from 1 as well."""
+    a, b, *_ = names(study)
+    brought(tmp_path, study, [task(a, [annotation(1, (1, 1, 1))])])
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*.json") if path.name != "export.json"}
+    other = [task(a, [annotation(1, (5, 5, 5), at=LATE), annotation(2, (4, 4, 4))])]
+    with pytest.raises(
+        UserError, match=r"annotator-1 rated in this study before.*Leave out --new-annotators"
+    ):
+        brought(tmp_path, study, other, new_annotators=True)
+    assert {path: path.read_bytes() for path in before} == before
+    brought(tmp_path, study, [task(b, [annotation(2)])], new_annotators=True)
+    assert list(said(tmp_path, study)) == ["annotator-1", "annotator-2"]
+
+
+def test_a_damaged_file_is_mended_as_its_fault_says(tmp_path: Path, study: StudyFile) -> None:
+    data = [task(item, [annotation(1), annotation(2)]) for item in names(study)]
+    brought(tmp_path, study, data)
+    path = tmp_path / "human" / "first" / "annotations" / "annotator-1.json"
+    sound = path.read_bytes()
+    path.write_bytes(sound.replace(b'"fluency": 5', b'"fluency": 9'))
+    with pytest.raises(RecordError, match=r"fluency is off its scale.*delete it and import"):
+        brought(tmp_path, study, data)
+    path.unlink()
+    brought(tmp_path, study, data)
+    assert path.read_bytes() == sound
+
+
 def test_the_private_file_is_ignored_by_git() -> None:
     from tests.tiny import ROOT
 

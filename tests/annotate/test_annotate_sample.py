@@ -139,6 +139,8 @@ def test_several_versions_of_a_suite_are_not_mixed(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"versions 1, 2.*--suite-version"):
         candidates(tree, SUITE, "en")
     assert [len(candidates(tree, SUITE, "en", version=v)[1]) for v in ("1", "2")] == [3, 1]
+    with pytest.raises(UserError, match="no complete conversations of version 3"):
+        candidates(tree, SUITE, "en", version="3")
 
 
 def test_a_study_records_seed_strata_and_items_whose_names_tell_nothing(tmp_path: Path) -> None:

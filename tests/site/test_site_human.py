@@ -58,7 +58,7 @@ def test_files_hold_what_the_functions_say(site: Path, tree: ResultsTree) -> Non
         assert (folder / f"people-{slug('synthetic 1')}.{form}").stat().st_size > 1000
 
 
-def test_page_shows_every_figure_with_its_number_of_pairs(site: Path) -> None:
+def test_page_shows_every_figure_with_its_number_of_pairs_and_its_p(site: Path) -> None:
     page = page_of(site)
     data = json.loads((site / "people" / STUDY / "en" / "agreement.json").read_text(encoding="utf-8"))
     figures = [*data["judged"][0]["figures"], *data["people"]["pairs"], *data["people"]["alpha"]]
@@ -66,6 +66,8 @@ def test_page_shows_every_figure_with_its_number_of_pairs(site: Path) -> None:
     for figure in figures:
         assert figure["value"] is not None
         small = f"{figure['low']:.2f} to {figure['high']:.2f}, n {figure['n']}"
+        if figure["p"] is not None:
+            small += ", p &lt; 0.0001" if figure["p"] < 0.0001 else f", p {figure['p']:.4f}"
         assert f"{figure['value']:.3f} <small>{small}</small>" in page
     assert "nan" not in re.sub(r"<[^>]*>", " ", page).lower().split()
 
@@ -99,6 +101,22 @@ def test_a_study_without_a_board_shows_its_people(tmp_path: Path) -> None:
     page = (tmp_path / "site" / "people" / STUDY / "ru" / "index.html").read_text(encoding="utf-8")
     assert "there are only the people" in page
     assert "People against people" in page
+
+
+def test_a_study_that_nobody_has_rated_says_only_that(tmp_path: Path) -> None:
+    tree = study_tree(tmp_path / "results", scenes=1).tree
+    shutil.rmtree(tree.root / "human" / STUDY / "annotations")
+    build_site(tree, output=tmp_path / "site")
+    page = (tmp_path / "site" / PAGE).read_text(encoding="utf-8")
+    assert "Nobody has scored one yet" in page
+    assert "Models in the sample" in page
+    for words in (
+        "People read",
+        "Judges against people:",
+        "What the plain mean costs",
+        "People against people",
+    ):
+        assert words not in page
 
 
 def test_one_annotator_and_one_judge_say_why_there_is_no_more(tmp_path: Path) -> None:
