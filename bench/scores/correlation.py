@@ -29,6 +29,7 @@ LEAST_FOR_INTERVAL = 5
 """With fewer pairs most resamples hold only two or three different ones."""
 RESAMPLES = 2_000
 ALPHA = 0.05
+TIE_DECIMALS = 9
 SAME = 1e-9
 """Values that lie no further apart are equal: what is left is the order in which they were added up."""
 
@@ -54,7 +55,7 @@ def correlation(kind: Kind, x: Sequence[float], y: Sequence[float], key: Sequenc
     """The correlation of pairs; ``key`` seeds what is random."""
     n = len(x)
     rows = _ROWS[kind]
-    first, second = stats.rankdata(x), stats.rankdata(y)
+    first, second = ranks(x), ranks(y)
     value = float(rows(first[np.newaxis], second[np.newaxis])[0]) if n >= LEAST else math.nan
     if math.isnan(value):
         few = f"{n} pairs are fewer than {LEAST}"
@@ -78,7 +79,7 @@ def chance(
     kind: Kind, x: Sequence[float], y: Sequence[float], value: float, key: Sequence[str | int]
 ) -> tuple[float, PMethod]:
     """The two-sided p of a correlation of ``value``, and how it was found; ``key`` seeds random orders."""
-    return _chance(kind, stats.rankdata(x), stats.rankdata(y), value, key)[:2]
+    return _chance(kind, ranks(x), ranks(y), value, key)[:2]
 
 
 def _chance(
@@ -109,10 +110,16 @@ def rho(x: Sequence[float], y: Sequence[float]) -> float | None:
     return _alone(spearman_rows, x, y) if len(x) >= LEAST else None
 
 
+def ranks(values: Sequence[float]) -> Array:
+    """Average ranks. Means of means that are equal can differ in their last place: they tie."""
+    made: Array = stats.rankdata(np.asarray(values, dtype=np.float64).round(TIE_DECIMALS))
+    return made
+
+
 def _alone(rows: _Rows, x: Sequence[float], y: Sequence[float]) -> float | None:
     if len(x) < 2:
         return None
-    value = float(rows(stats.rankdata(x)[np.newaxis], stats.rankdata(y)[np.newaxis])[0])
+    value = float(rows(ranks(x)[np.newaxis], ranks(y)[np.newaxis])[0])
     return None if math.isnan(value) else value
 
 

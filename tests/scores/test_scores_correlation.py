@@ -136,3 +136,17 @@ def test_bare_values_are_those_of_scipy() -> None:
         assert rho(x, y) == pytest.approx(stats.spearmanr(x, y).statistic)
     assert tau([1], [1]) is None
     assert rho([1, 1, 1], [1, 2, 3]) is None
+
+
+@pytest.mark.parametrize("turns", [3, 5, 6, 7])
+def test_means_of_means_that_are_equal_tie(turns: int) -> None:
+    """Against ranks of exact fractions; plain floats break these ties and move the third decimal."""
+    rng = np.random.default_rng(turns)
+    sides = rng.integers(1, 6, (2, 60, 3, turns))
+    exact = [[int(item.sum()) for item in side] for side in sides]
+    floats = [[float(np.mean([np.mean(part) for part in item])) for item in side] for side in sides]
+    assert any(len(set(side)) > len(set(sums)) for side, sums in zip(floats, exact, strict=True))
+    assert rho(*floats) == pytest.approx(scipy_value("spearman", *exact), abs=1e-12)
+    assert tau(*floats) == pytest.approx(scipy_value("kendall", *exact), abs=1e-12)
+    made = correlation("spearman", floats[0], floats[1], ["ties"])
+    assert made.value == pytest.approx(scipy_value("spearman", *exact), abs=1e-6)
