@@ -118,6 +118,8 @@ def ping_pong_bench(
             where=str(path),
             mend="Names are judge_<judge>_player_<player>_interrogator_<interrogator>.json.",
         )
+    if not report.files and not report.problems:
+        raise UserError("holds no result file", where=str(path), mend="Name a folder of .json files, or one.")
     for problem in report.problems[:MOST]:
         click.echo(problem.line(), err=True)
     if len(report.problems) > MOST:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
 
+from bench.chat.secrets import REDACTED, redacted
 from bench.errors import UserError
 
 MAX_BYTES = 64 * 1024 * 1024
@@ -30,6 +31,15 @@ MAX_ID = 200
 _NAME = re.compile(
     r"judge_(?P<judge>.+?)_player_(?P<player>.+?)(?:_interrogator_(?P<interrogator>.+))?\.json", re.DOTALL
 )
+_SECRET_NAME = re.compile(r"(?i)key|token$|secret|passw|auth|credential|cookie")
+
+CRITERIA = {
+    "in_character": "stay_in_character",
+    "entertaining": "entertainment",
+    "fluency": "language_fluency",
+}
+"""Name of each criterion in version 2, which is ours too, to that in version 1."""
+
 _OUTPUTS = re.compile(r'"outputs"\s*:\s*\[')
 _LFS = b"version https://git-lfs"
 
@@ -235,12 +245,19 @@ def _version(loaded: dict[str, Any], outputs: list[Any]) -> int:
     """1 or 2: as the file says, else by what only one of them has."""
     stated = loaded.get("version")
     if stated is None:
-        first = outputs[0] if isinstance(outputs[0], dict) else {}
-        old = "testee" in loaded or "tester" in loaded or "has_refusal" in first
+        old = "testee" in loaded or "tester" in loaded or any(map(_is_of_version_1, outputs))
         return 1 if old else 2
     if isinstance(stated, bool) or str(stated) not in ("1", "2"):
         raise Refused("version", f"is {json.dumps(stated)[:40]}; 1 and 2 can be imported")
     return int(stated)
+
+
+def _is_of_version_1(output: Any) -> bool:
+    scores = output.get("scores") if isinstance(output, dict) else None
+    return isinstance(output, dict) and (
+        "has_refusal" in output
+        or (isinstance(scores, dict) and not scores.keys().isdisjoint(CRITERIA.values()))
+    )
 
 
 def _model(loaded: dict[str, Any], key: str, old_key: str, *, default: str | None) -> ModelFacts:
@@ -256,11 +273,16 @@ def _model(loaded: dict[str, Any], key: str, old_key: str, *, default: str | Non
         name=_id(facts["model_name"], f"{key}.model_name"),
         system_prompt=sound(prompt, key) if isinstance(prompt, str) else "",
         params={
-            sound(name, key): sound(value, key) if isinstance(value, str) else value
+            sound(name, key): _public(name, sound(value, key)) if isinstance(value, str) else value
             for name, value in (params if isinstance(params, dict) else {}).items()
             if isinstance(value, (str, int, bool)) or (isinstance(value, float) and math.isfinite(value))
         },
     )
+
+
+def _public(name: str, value: str) -> str:
+    """A parameter's text without what must not be published: some clients take keys and headers there."""
+    return REDACTED if _SECRET_NAME.search(name) else redacted(value, ())
 
 
 def _id(name: str, place: str) -> str:

@@ -11,19 +11,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bench.catalog import Catalog, Model
-from bench.interop.pingpong_files import Problem, Refused, ResultFile, sound
+from bench.interop.pingpong_files import CRITERIA, Problem, Refused, ResultFile, sound
 from bench.records import SCHEMA_VERSION, PlayerInfo, Scene, sha256_of
 
 PROTOCOLS = {1: "pingpong_v1", 2: "pingpong_v2"}
 SCALES = {1: (1, 10), 2: (1, 5)}
 """Lowest and highest score by version."""
-
-CRITERIA = {
-    "in_character": "stay_in_character",
-    "entertaining": "entertainment",
-    "fluency": "language_fluency",
-}
-"""Our name of each criterion, which is version 2's, to that of version 1."""
 
 TITLE_LENGTH = 60
 

@@ -179,6 +179,25 @@ def test_a_model_of_the_catalog_brings_its_facts_and_an_unknown_one_says_so(
     assert facts == [("known", "Test", "open", "MIT"), ("unknown", "unknown", "unknown", "unknown")]
 
 
+def test_keys_among_a_models_parameters_are_not_taken_over(tree: ResultsTree, folder: Path) -> None:
+    planted = "sk-planted0123456789abcdef"
+    data = version_2(0, "gpt_4o", 1, 1)
+    data["player"]["params"] = {
+        "api_key": "planted-word-0815",
+        "Authorization": f"Bearer {planted}",
+        "base_url": "https://user:planted-word-0815@example.org/v1?api_key=planted-word-0815",
+        "note": planted,
+        "max_tokens": 512,
+        "stop": "###",
+    }
+    _put(folder, data)
+    _import(tree, folder)
+    for path in tree.root.rglob("*.json"):
+        assert "planted" not in path.read_text(encoding="utf-8"), path
+    [info] = tree.players(SUITE, "en")
+    assert (info.sampling["max_tokens"], info.sampling["stop"]) == (512, "###")
+
+
 # --- version 1 --------------------------------------------------------------------------------------------
 
 
@@ -198,6 +217,25 @@ def test_version_1_goes_into_a_suite_of_its_own_scale(
         "entertaining",
         "fluency",
     )
+
+
+@pytest.mark.parametrize("telling", ["tester", "has_refusal", "scores"])
+def test_a_file_without_a_version_is_of_the_one_whose_names_it_has(
+    tree: ResultsTree, folder: Path, telling: str
+) -> None:
+    data = version_1(old_names=telling == "tester")
+    data.pop("version", None)
+    for output in data["outputs"]:
+        if telling != "has_refusal":
+            output.pop("has_refusal")
+        if telling != "scores":
+            names = {"stay_in_character": "in_character", "entertainment": "entertaining"}
+            names |= {"language_fluency": "fluency"}
+            output["scores"] = {names.get(key, key): value for key, value in output["scores"].items()}
+    data["outputs"].insert(0, None)
+    _put(folder, data, "old.json")
+    report = _import(tree, folder)
+    assert (report.suites, report.judgements) == (("ping-pong-bench-v1",), 2)
 
 
 def test_a_version_1_talk_that_ended_at_a_refusal_keeps_the_refused_turn(
@@ -420,6 +458,9 @@ def test_the_command_fails_where_nothing_could_be_imported(tmp_path: Path) -> No
     tiny = make_tiny(tmp_path / "tiny")
     (tmp_path / "empty").mkdir()
     words = ["import", "ping-pong-bench", str(tmp_path / "empty"), "--language", "en", *tiny.options()]
+    with pytest.raises(UserError, match="no result file"):
+        CliRunner().invoke(cli, words, catch_exceptions=False)
+    (tmp_path / "empty" / "broken.json").write_text("[", encoding="utf-8")
     assert CliRunner().invoke(cli, words).exit_code == 1
 
 
