@@ -64,7 +64,7 @@ kills: $(VENV)/ready ## stop a run at 100 random moments; nothing may be lost, b
 annotate: $(VENV)/annotate ## add label-studio-sdk to .venv, for `bench annotate push` and `pull`
 
 label-studio: $(VENV)/annotate $(LABEL_STUDIO)/ready ## try the human study against a real Label Studio (1 GB, minutes)
-	@ROLECALL_LABEL_STUDIO=$(CURDIR)/$(LABEL_STUDIO)/bin/label-studio \
+	@DRAMATURG_LABEL_STUDIO=$(CURDIR)/$(LABEL_STUDIO)/bin/label-studio \
 		$(PY) -m pytest -n 0 tests/annotate/test_annotate_real_server.py
 
 schemas: $(VENV)/ready ## write the JSON Schemas of the records
@@ -91,7 +91,7 @@ $(VENV)/ready: requirements.lock pyproject.toml
 	@python=; for p in $(PYTHON) python3 python3.14 python3.13 python3.12 python3.11; do \
 		if $$p -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; \
 		then python=$$p; break; fi; done; \
-	if [ -z "$$python" ]; then echo "Rolecall needs Python 3.11 or newer with its venv module." \
+	if [ -z "$$python" ]; then echo "Dramaturg needs Python 3.11 or newer with its venv module." \
 		"Install it (Debian: apt-get install python3 python3-venv) or name one: make PYTHON=/path/to/python3" >&2; \
 		exit 1; fi; \
 	echo "Preparing $(VENV) with $$($$python --version)"; \

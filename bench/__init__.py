@@ -1,3 +1,3 @@
-"""Rolecall: measure how well chat models play a role, and publish the evidence."""
+"""Dramaturg: measure how well chat models play a role, and publish the evidence."""
 
 __version__ = "0.1.0"

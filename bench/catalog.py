@@ -225,12 +225,12 @@ class Catalog:
 
 
 def load_catalog(path: Path) -> Catalog:
-    """models.toml as a Catalog. Raises CatalogError that names file, table, key and mend."""
+    """models.toml as a Catalog. Raises CatalogError that names file, table, key and hint."""
     if not path.exists():
         raise CatalogError(
             "no such file",
             where=str(path),
-            mend="Call `bench` in Rolecall's own folder, or name the file by --models.",
+            hint="Call `bench` in Dramaturg's own folder, or name the file by --models.",
         )
     tables = read_toml(path)
     for key in tables:
@@ -238,7 +238,7 @@ def load_catalog(path: Path) -> Catalog:
             raise CatalogError(
                 f"unknown table {key!r}",
                 where=str(path),
-                mend="Known are [providers.NAME] and [models.NAME].",
+                hint="Known are [providers.NAME] and [models.NAME].",
             )
     providers = {
         checked_id(name, f"{path}: providers"): entry_from(Provider, data, f"{path}: providers.{name}")
@@ -256,8 +256,8 @@ def load_catalog(path: Path) -> Catalog:
         raise CatalogError(
             "there is no model in it",
             where=str(path),
-            mend="Write a [providers.NAME] and a [models.NAME] that names it; the models.toml that comes with"
-            " Rolecall shows how.",
+            hint="Write a [providers.NAME] and a [models.NAME] that names it; the models.toml that comes with"
+            " Dramaturg shows how.",
         )
     return Catalog(path, providers, models)
 
@@ -265,11 +265,11 @@ def load_catalog(path: Path) -> Catalog:
 def _check_recordings(entry: Model, provider: Provider, where: str) -> None:
     """Raise CatalogError unless a folder of recordings is named just where nobody is called."""
     if provider.recorded and not entry.recordings:
-        mend = "Name the folder of the recorded answers by `recordings`."
-        raise CatalogError(f"provider {entry.provider!r} plays recordings", where=where, mend=mend)
+        hint = "Name the folder of the recorded answers by `recordings`."
+        raise CatalogError(f"provider {entry.provider!r} plays recordings", where=where, hint=hint)
     if entry.recordings and not provider.recorded:
-        mend = f'Take it out, or name a provider with base_url = "{RECORDINGS_URL}".'
-        raise CatalogError("'recordings' is for players that nobody calls", where=where, mend=mend)
+        hint = f'Take it out, or name a provider with base_url = "{RECORDINGS_URL}".'
+        raise CatalogError("'recordings' is for players that nobody calls", where=where, hint=hint)
 
 
 def _tables(tables: Mapping[str, object], key: str, path: Path) -> dict[str, object]:
@@ -277,6 +277,6 @@ def _tables(tables: Mapping[str, object], key: str, path: Path) -> dict[str, obj
     found = tables.get(key, {})
     if not isinstance(found, dict):
         raise CatalogError(
-            f"{key!r} is not a table of tables", where=str(path), mend=f"Write each as [{key}.NAME]."
+            f"{key!r} is not a table of tables", where=str(path), hint=f"Write each as [{key}.NAME]."
         )
     return found

@@ -1,4 +1,4 @@
-"""The mistakes a user can make, each with what is wrong, where, and how to mend it.
+"""The mistakes a user can make, each with what is wrong, where, and how to hint it.
 
 Only the command line turns them into text; nothing in between catches them.
 """
@@ -7,29 +7,29 @@ from __future__ import annotations
 
 
 class UserError(Exception):
-    """Something the user can put right: ``what`` is wrong, ``where`` it is, how to ``mend`` it."""
+    """Something the user can put right: ``what`` is wrong, ``where`` it is, how to ``hint`` it."""
 
     status = 1
     """With which the command ends."""
 
-    def __init__(self, what: str, *, where: str = "", mend: str = "") -> None:
+    def __init__(self, what: str, *, where: str = "", hint: str = "") -> None:
         self.what = what
         self.where = where
-        self.mend = mend
+        self.hint = hint
         super().__init__(self.line())
 
     def line(self) -> str:
-        """One line for a terminal: ``where: what. mend``."""
+        """One line for a terminal: ``where: what. hint``."""
         head = f"{self.where}: {self.what}" if self.where else self.what
-        text = f"{head.rstrip('.')}. {self.mend}" if self.mend else head
+        text = f"{head.rstrip('.')}. {self.hint}" if self.hint else head
         return " ".join(text.split())
 
 
 class Stopped(UserError):
     """A run was ended before its end, by a signal or a limit: no mistake, and what was finished is kept."""
 
-    def __init__(self, what: str, *, status: int, mend: str) -> None:
-        super().__init__(what, mend=mend)
+    def __init__(self, what: str, *, status: int, hint: str) -> None:
+        super().__init__(what, hint=hint)
         self.status = status
 
 

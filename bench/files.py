@@ -106,7 +106,7 @@ def storage_error(error: OSError, path: Path) -> StorageError:
     return StorageError(
         f"cannot be written: {reason}",
         where=str(path),
-        mend="Free some space or name a folder that can be written; what was finished is kept.",
+        hint="Free some space or name a folder that can be written; what was finished is kept.",
     )
 
 

@@ -87,7 +87,7 @@ class PromptSet:
             raise CatalogError(
                 f"cannot be rendered: {error}",
                 where=str(self._paths[role]),
-                mend="Mend the template; bench/prompts.py says which variables it gets.",
+                hint="Mend the template; bench/prompts.py says which variables it gets.",
             ) from None
 
 
@@ -104,7 +104,7 @@ def _text(path: Path) -> str:
         raise CatalogError(
             f"the template cannot be read: {reason}",
             where=str(path),
-            mend="Put the protocol's template there.",
+            hint="Put the protocol's template there.",
         ) from None
 
 
@@ -113,5 +113,5 @@ def _compiled(environment: ImmutableSandboxedEnvironment, text: str, path: Path)
         return environment.from_string(text)
     except TemplateSyntaxError as error:
         raise CatalogError(
-            f"malformed template: {error.message}", where=f"{path}:{error.lineno}", mend="Mend that line."
+            f"malformed template: {error.message}", where=f"{path}:{error.lineno}", hint="Mend that line."
         ) from None

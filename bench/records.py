@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
 from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
@@ -183,6 +182,13 @@ class Conversation(Cell):
     digest: str = ""
     """SHA-256 of the record without this field: an edit by hand shows."""
 
+    def answers(self) -> list[Message]:
+        """The player's answers, in order. A greeting before the first user message is not an answer."""
+        first = next(
+            (n for n, message in enumerate(self.messages) if message.role == "user"), len(self.messages)
+        )
+        return [message for message in self.messages[first:] if message.role == "assistant"]
+
 
 class TurnVerdict(Record):
     """One judge's scores and reasons for one turn; keys of ``scores`` are the protocol's criteria."""
@@ -264,13 +270,3 @@ RECORD_TYPES: dict[str, type[Record]] = {
     "judgement": Judgement,
     "player": PlayerInfo,
 }
-
-
-def json_schema(name: str, kinds: Mapping[str, type[Record]] = RECORD_TYPES) -> dict[str, Any]:
-    """JSON Schema (draft 2020-12) of one record type; ``schemas/<name>.schema.json`` holds it."""
-    schema = kinds[name].model_json_schema()
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": f"Rolecall {name} record, version {SCHEMA_VERSION}",
-        **{k: v for k, v in schema.items() if k != "title"},
-    }

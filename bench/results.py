@@ -68,14 +68,14 @@ def _record_error(error: ValidationError, data: bytes, path: Path) -> RecordErro
         return RecordError(
             f"is of record version {version}; this program knows version {SCHEMA_VERSION}",
             where=str(path),
-            mend="Update Rolecall.",
+            hint="Update Dramaturg.",
         )
     first = error.errors(include_url=False)[0]
     place = ".".join(str(part) for part in first["loc"])
     return RecordError(
         f"is not a valid record: {place + ': ' if place else ''}{first['msg']}",
         where=str(path),
-        mend="Restore it from version control, or delete it and run again. `bench audit` finds all such.",
+        hint="Restore it from version control, or delete it and run again. `bench audit` finds all such.",
     )
 
 
@@ -151,14 +151,14 @@ class ResultsTree:
     def read_audio(self, cell: Cell, audio: Audio) -> bytes:
         """The sound file of a message. Raises StorageError where it is not there, or holds other bytes."""
         path = self.audio_path(cell, audio)
-        mend = "Restore it from version control, or have the conversation held again."
+        hint = "Restore it from version control, or have the conversation held again."
         try:
             data = path.read_bytes()
         except OSError as error:
             reason = f"the sound file cannot be read: {error.strerror}"
-            raise StorageError(reason, where=str(path), mend=mend) from None
+            raise StorageError(reason, where=str(path), hint=hint) from None
         if hashlib.sha256(data).hexdigest() != audio.sha256:
-            raise StorageError("the sound file is not the one that was heard", where=str(path), mend=mend)
+            raise StorageError("the sound file is not the one that was heard", where=str(path), hint=hint)
         return data
 
     # Writing
@@ -166,7 +166,7 @@ class ResultsTree:
     def check_writable(self) -> None:
         """Raise StorageError where nothing can be written: better before a call is paid than after it."""
         if self.root.exists() and not self.root.is_dir():
-            raise StorageError("is no folder", where=str(self.root), mend="Name a folder by --results.")
+            raise StorageError("is no folder", where=str(self.root), hint="Name a folder by --results.")
         probe = self.root / ".writable"
         write_atomically(probe, b"")
         probe.unlink(missing_ok=True)

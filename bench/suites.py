@@ -185,7 +185,7 @@ def suite_files(prompts: Path) -> dict[str, Path]:
         raise CatalogError(
             "no such folder",
             where=str(prompts),
-            mend="Call `bench` in Rolecall's own folder, or name the folder of the texts by --prompts.",
+            hint="Call `bench` in Dramaturg's own folder, or name the folder of the texts by --prompts.",
         )
     found: dict[str, Path] = {}
     for path in sorted(prompts.glob("*/*.toml")):
@@ -196,20 +196,20 @@ def suite_files(prompts: Path) -> dict[str, Path]:
             raise CatalogError(
                 f"{name!r} cannot name a suite",
                 where=str(path),
-                mend="Use small letters, digits and '-': results lie in a folder of that name.",
+                hint="Use small letters, digits and '-': results lie in a folder of that name.",
             )
         if name in found:
             raise CatalogError(
                 f"there is a suite {name!r} already",
                 where=f"{path} and {found[name]}",
-                mend="Rename one of the two files.",
+                hint="Rename one of the two files.",
             )
         found[name] = path
     return found
 
 
 def load_suite(prompts: Path, name: str) -> Suite:
-    """The suite called ``name``, its cards and situations. Raises CatalogError that names file and mend."""
+    """The suite called ``name``, its cards and situations. Raises CatalogError that names file and hint."""
     files = suite_files(prompts)
     if name not in files:
         raise named(name, list(files), "suite", str(prompts))
@@ -240,8 +240,8 @@ def read_items(path: Path) -> Iterator[Item]:
         lines = path.read_text(encoding="utf-8-sig").split("\n")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        mend = "Put the data set there, or name another by `items`."
-        raise CatalogError(f"the items cannot be read: {reason}", where=str(path), mend=mend) from None
+        hint = "Put the data set there, or name another by `items`."
+        raise CatalogError(f"the items cannot be read: {reason}", where=str(path), hint=hint) from None
     seen: dict[tuple[str, str], str] = {}
     for number, line in enumerate(lines, 1):
         if not line.strip():
@@ -250,10 +250,10 @@ def read_items(path: Path) -> Iterator[Item]:
         first = seen.setdefault((item.character, item.situation), item.where)
         if first != item.where:
             fault = f"character {item.character!r} has an item {item.situation!r} already, at {first}"
-            raise CatalogError(fault, where=item.where, mend="Give each item of a character its own name.")
+            raise CatalogError(fault, where=item.where, hint="Give each item of a character its own name.")
         yield item
     if not seen:
-        raise CatalogError("there is no item in it", where=str(path), mend="Write one JSON object a line.")
+        raise CatalogError("there is no item in it", where=str(path), hint="Write one JSON object a line.")
 
 
 def _item(line: str, where: str) -> Item:
@@ -261,13 +261,13 @@ def _item(line: str, where: str) -> Item:
         data = json.loads(line)
     except (ValueError, RecursionError) as error:
         fault = f"malformed JSON: {error}"
-        raise CatalogError(fault, where=where, mend="Write one JSON object a line.") from None
+        raise CatalogError(fault, where=where, hint="Write one JSON object a line.") from None
     if not isinstance(data, dict):
-        raise CatalogError("the line is no JSON object", where=where, mend="Write one JSON object a line.")
+        raise CatalogError("the line is no JSON object", where=where, hint="Write one JSON object a line.")
     for key in ("character", "situation"):
         if not isinstance(data.get(key), str):
-            mend = "Name whom the item has played, and the item, by short ids."
-            raise CatalogError(f"key {key!r} is missing or no string", where=where, mend=mend)
+            hint = "Name whom the item has played, and the item, by short ids."
+            raise CatalogError(f"key {key!r} is missing or no string", where=where, hint=hint)
         checked_id(data[key], where)
     rest = {key: value for key, value in data.items() if key not in ("character", "situation")}
     return Item(data["character"], data["situation"], rest, where)
@@ -278,7 +278,7 @@ def _checked_language(language: str, where: str) -> str:
         raise CatalogError(
             f"{language!r} cannot name a language",
             where=where,
-            mend="Use small letters, digits and '-': results lie in a folder of that name.",
+            hint="Use small letters, digits and '-': results lie in a folder of that name.",
         )
     return language
 
@@ -289,7 +289,7 @@ def _chosen(
     """The entries of a folder that a suite asks for, in file-name order or in the order it gives."""
     files = {path.stem: path for path in sorted(folder.glob("*.toml"))}
     if not files:
-        raise CatalogError(f"there is no {what} in {folder}", where=where, mend="Write one there.")
+        raise CatalogError(f"there is no {what} in {folder}", where=where, hint="Write one there.")
     names = tuple(files) if isinstance(wanted, str) else wanted
     for name in names:
         if name not in files:

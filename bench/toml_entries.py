@@ -1,4 +1,4 @@
-"""TOML that people write by hand, read into frozen entries; a mistake names its file, key and mend."""
+"""TOML that people write by hand, read into frozen entries; a mistake names its file, key and hint."""
 
 from __future__ import annotations
 
@@ -31,27 +31,27 @@ def read_toml(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_bytes().decode("utf-8"))
     except FileNotFoundError:
-        raise CatalogError("no such file", where=str(path), mend="Check the path, or create it.") from None
+        raise CatalogError("no such file", where=str(path), hint="Check the path, or create it.") from None
     except OSError as error:
         raise CatalogError(
-            f"cannot be read: {error.strerror}", where=str(path), mend="Name a file that can be read."
+            f"cannot be read: {error.strerror}", where=str(path), hint="Name a file that can be read."
         ) from None
     except UnicodeDecodeError as error:
         raise CatalogError(
-            f"is not UTF-8 at byte {error.start}", where=str(path), mend="Save the file as UTF-8."
+            f"is not UTF-8 at byte {error.start}", where=str(path), hint="Save the file as UTF-8."
         ) from None
     except tomllib.TOMLDecodeError as error:
         raise CatalogError(
-            f"malformed TOML: {error}", where=str(path), mend="Mend it at the place named."
+            f"malformed TOML: {error}", where=str(path), hint="Mend it at the place named."
         ) from None
 
 
 def entry_from(kind: type[E], data: object, where: str) -> E:
-    """``data`` as an entry of ``kind``. Raises CatalogError that names ``where``, the key and the mend."""
+    """``data`` as an entry of ``kind``. Raises CatalogError that names ``where``, the key and the hint."""
     try:
         return kind.model_validate(data)
     except ValidationError as error:
-        raise CatalogError(_faults(error, kind), where=where, mend="Correct the entry.") from None
+        raise CatalogError(_faults(error, kind), where=where, hint="Correct the entry.") from None
 
 
 def _faults(error: ValidationError, kind: type[Entry]) -> str:
@@ -103,7 +103,7 @@ def checked_id(name: str, where: str) -> str:
         raise CatalogError(
             f"{name!r} is not a usable id",
             where=where,
-            mend="Use letters, digits, '.', '_', ':' and '-', at most 80, a letter or digit first.",
+            hint="Use letters, digits, '.', '_', ':' and '-', at most 80, a letter or digit first.",
         )
     return name
 
@@ -120,13 +120,13 @@ def named(name: str, known: Collection[str], what: str, where: str) -> CatalogEr
     names = sorted(known)
     near = difflib.get_close_matches(name, names, n=1, cutoff=0.75 if len(name) <= SHORT else 0.5)
     if near:
-        mend = f"Did you mean {near[0]!r}?"
+        hint = f"Did you mean {near[0]!r}?"
     elif not names:
-        mend = ""
+        hint = ""
     elif len(names) <= MOST_LISTED:
-        mend = f"There are: {', '.join(names)}."
+        hint = f"There are: {', '.join(names)}."
     elif what in _LISTED_BY:
-        mend = f"`bench {_LISTED_BY[what]}` lists all {len(names)}."
+        hint = f"`bench {_LISTED_BY[what]}` lists all {len(names)}."
     else:
-        mend = f"There are {', '.join(names[:MOST_LISTED])} and {len(names) - MOST_LISTED} more."
-    return CatalogError(f"no {what} is called {name!r}", where=where, mend=mend)
+        hint = f"There are {', '.join(names[:MOST_LISTED])} and {len(names) - MOST_LISTED} more."
+    return CatalogError(f"no {what} is called {name!r}", where=where, hint=hint)

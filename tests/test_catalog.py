@@ -118,7 +118,7 @@ def test_a_malformed_line_is_given_by_its_number(tiny: Tiny) -> None:
 def test_a_missing_file_is_named_with_the_mend(tmp_path: Path) -> None:
     error = refused(tmp_path / "no.toml")
     assert "no such file" in error.what
-    assert error.mend
+    assert error.hint
 
 
 def test_a_folder_is_no_catalog(tmp_path: Path) -> None:

@@ -14,8 +14,8 @@ import pytest
 
 from bench import cli
 from bench.chat import Chat
-from bench.plan import make_plan
-from bench.run import Runner
+from bench.run.plan import make_plan
+from bench.run.runner import Runner
 from tests.tiny import FakeChat, Tiny, make_tiny
 
 Say = Callable[..., tuple[int, str, str]]

@@ -13,14 +13,15 @@ from pathlib import Path
 import pytest
 
 import bench.protocols
+from bench import protocol_facts
 from bench.audit import audit_tree
-from bench.boards import all_suites, published_board, write_board
+from bench.boards.published import all_suites, published_board, write_board
 from bench.catalog import load_catalog
 from bench.chat.requests import ChatRequest, Reply
-from bench.plan import make_plan
 from bench.protocols import PROTOCOLS, Protocol, protocol_for
 from bench.results import ResultsTree
-from bench.run import Runner
+from bench.run.plan import make_plan
+from bench.run.runner import Runner
 from bench.site.build import build_site
 from bench.suites import load_suite
 from tests.tiny import ROOT, FakeChat, ok
@@ -45,6 +46,7 @@ def example(files: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPat
         path.write_text(text, encoding="utf-8")
     folder = str(tmp_path / "bench" / "protocols")
     monkeypatch.setattr(bench.protocols, "__path__", [*bench.protocols.__path__, folder])
+    monkeypatch.setattr(protocol_facts, "FOLDERS", [*protocol_facts.FOLDERS, Path(folder)])
     importlib.invalidate_caches()
     try:
         suite = load_suite(tmp_path / "prompts", "one-line")
@@ -66,6 +68,7 @@ async def answer(request: ChatRequest) -> Reply:
 def test_the_page_holds_one_module_and_one_folder(files: dict[str, str]) -> None:
     assert {path.rpartition("/")[0] for path in files} == {"bench/protocols", "prompts/one_line"}
     assert sum(path.endswith(".py") for path in files) == 1
+    assert "bench/protocols/one_line.toml" in files
 
 
 def test_the_example_runs_from_the_first_call_to_the_website(example: Protocol, tmp_path: Path) -> None:

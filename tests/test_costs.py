@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Any
 
-from bench.costs import Took, cost_rows, total, totals
+from bench.boards.costs import Took, cost_rows, total, totals
 from bench.records import Call, Cell, Conversation, Judgement, Message, Scene, Usage
 
 CELL = Cell(suite="s", version="1", protocol="p", language="en", player="bard", character="c", situation="t")

@@ -133,7 +133,7 @@ def test_a_folder_that_takes_no_files_is_a_storage_error(
     with pytest.raises(StorageError, match="Permission denied") as caught:
         write_atomically(tmp_path / "x", b"new")
     assert caught.value.where == str(tmp_path / "x")
-    assert caught.value.mend
+    assert caught.value.hint
     assert names(tmp_path) == []
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from bench.plan import PASSING, Plan, Redo, estimate, make_plan
 from bench.records import Conversation, Failure, Judgement, Outcome, sealed
+from bench.run.plan import PASSING, Plan, Redo, estimate, make_plan
 from tests.tiny import CALLS, Script, Tiny, edit, make_tiny
 
 CELLS = 4

@@ -12,14 +12,14 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
+from bench.cli.schemas import all_schemas
 from bench.errors import CatalogError
-from bench.likeness import BANDS, LikenessLine, orders_of
-from bench.plan import estimate, make_plan
+from bench.protocols._likeness import BANDS, LikenessLine, orders_of
 from bench.protocols.base import ASKS
 from bench.protocols.human_likeness import HumanLikeness, verdict_schema
 from bench.records import Conversation, Judgement, digest_of, re_asks, sealed
-from bench.run import Runner, RunReport
-from bench.schemas import all_schemas
+from bench.run.plan import estimate, make_plan
+from bench.run.runner import Runner, RunReport
 from bench.scores.board import board
 from bench.suites import read_items
 from tests.other_benches import ITEMS, Other, item, make_likeness, write_items
@@ -333,7 +333,7 @@ def test_our_own_data_set_is_as_its_schema_says(language: str) -> None:
     lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     for line in lines:
         schema.validate(line)
-        assert line["source"] == "Written for Rolecall"
+        assert line["source"] == "Written for Dramaturg"
     assert len({line["character"] for line in lines}) >= 4
     assert len(list(read_items(path))) == len(lines)
 

@@ -11,11 +11,11 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from bench.errors import CatalogError
-from bench.plan import estimate, make_plan
 from bench.protocols.base import ASKS
 from bench.protocols.pingpong_v1 import PingPongV1, reply_schema
 from bench.records import Conversation, Judgement, digest_of, messages_sha256, sealed
-from bench.run import Runner, RunReport
+from bench.run.plan import estimate, make_plan
+from bench.run.runner import Runner, RunReport
 from bench.scores.board import board
 from tests.other_benches import Other, make_v1
 from tests.scripted_server import rating

@@ -17,9 +17,9 @@ import soundfile
 from bench.catalog import load_catalog
 from bench.chat.requests import ChatRequest, Reply
 from bench.errors import CatalogError, StorageError
-from bench.keeping import Keeper
 from bench.protocols import protocol_for
 from bench.records import Conversation, Judgement
+from bench.run.storing import Keeper
 from bench.suites import load_suite
 from tests.scripted_speech import steps, tone, written
 from tests.spoken_bench import ITEMS, Spoken, make_spoken

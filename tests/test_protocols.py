@@ -33,14 +33,14 @@ def test_every_module_is_a_protocol_and_has_a_folder_of_prompts() -> None:
     for name, kind in PROTOCOLS.items():
         assert kind.name == name
         assert issubclass(kind, Protocol)
-        for role in kind.roles:
+        for role in kind.facts.roles:
             assert list((PROMPTS / name).glob(f"{role}*.jinja")), (name, role)
 
 
 def test_all_criteria_of_a_protocol_share_a_scale() -> None:
     for kind in PROTOCOLS.values():
-        assert len({(c.low, c.high) for c in kind.criteria}) == 1
-        assert all(c.low < c.high for c in kind.criteria)
+        assert len({(c.low, c.high) for c in kind.facts.criteria}) == 1
+        assert all(c.low < c.high for c in kind.facts.criteria)
 
 
 def test_an_unknown_protocol_is_none(monkeypatch: pytest.MonkeyPatch) -> None:

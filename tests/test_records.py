@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from pydantic import ValidationError
 
+from bench.cli.schemas import all_schemas
 from bench.errors import RecordError
 from bench.records import (
     RECORD_TYPES,
@@ -22,13 +23,11 @@ from bench.records import (
     Record,
     canonical,
     digest_of,
-    json_schema,
     messages_sha256,
     sealed,
     sha256_of,
 )
 from bench.results import ResultsTree, read_record
-from bench.schemas import all_schemas
 from tests.synthetic import make_tree
 from tests.tiny import ROOT, said
 
@@ -194,7 +193,7 @@ def test_a_damaged_file_is_refused_with_place_and_mend(tmp_path: Path, content: 
     with pytest.raises(RecordError, match="not a valid record") as caught:
         read_record(PlayerInfo, path)
     assert caught.value.where == str(path)
-    assert "version control" in caught.value.mend
+    assert "version control" in caught.value.hint
     assert "\n" not in caught.value.line()
 
 
@@ -226,7 +225,7 @@ def test_a_schema_is_one(name: str) -> None:
 
 @pytest.mark.parametrize("name", sorted(RECORD_TYPES))
 def test_records_keep_to_their_schema(tree: ResultsTree, name: str) -> None:
-    validator = Draft202012Validator(json_schema(name))
+    validator = Draft202012Validator(all_schemas()[name])
     path, _ = _sample(tree, name)
     data = json.loads(path.read_bytes())
     validator.validate(data)

@@ -16,9 +16,9 @@ import pytest
 from bench.chat.client import Chat
 from bench.chat.requests import ChatRequest, Reply
 from bench.errors import CatalogError, ProviderError, StorageError
-from bench.plan import Redo, make_plan
 from bench.records import Conversation, Judgement
-from bench.run import BudgetReached, Runner, RunReport
+from bench.run.plan import Redo, make_plan
+from bench.run.runner import BudgetReached, Runner, RunReport
 from tests.tiny import CALLS, COST, FakeChat, Tiny, bad, bytes_below, good_text, make_tiny, ok
 
 TALKS = 4

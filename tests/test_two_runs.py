@@ -10,9 +10,9 @@ import pytest
 
 from bench.chat.client import Chat
 from bench.chat.requests import ChatRequest, Reply
-from bench.plan import make_plan
 from bench.records import Judgement, messages_sha256
-from bench.run import Runner, RunReport
+from bench.run.plan import make_plan
+from bench.run.runner import Runner, RunReport
 from tests.tiny import FakeChat, Tiny, bad, bytes_below, good_text, make_tiny, ok
 
 TALKS = 4

@@ -160,7 +160,7 @@ def _check(wanted: Sequence[Sequence[str]], judged: Judged) -> None:
             raise UserError(
                 f"ensemble {', '.join(members)} {fault}",
                 where=judged.label,
-                mend=f"Judges: {', '.join(judged.judges) or 'none'}.",
+                hint=f"Judges: {', '.join(judged.judges) or 'none'}.",
             )
 
 

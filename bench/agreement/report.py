@@ -87,7 +87,7 @@ def agreement_of(
         raise UserError(
             "the players of some items are not known, so players cannot be drawn",
             where=panel.name,
-            mend="Draw conversations; or, of a table, name the players' column by --group.",
+            hint="Draw conversations; or, of a table, name the players' column by --group.",
         )
     by_annotator = panel.by_annotator()
     people = consensus(by_annotator, panel.criteria)

@@ -105,7 +105,7 @@ def _read(path: Path, columns: Sequence[str]) -> list[tuple[int, dict[str, str]]
         if have.count(name) != 1:
             fault = "has no column" if name not in have else "has more than one column"
             raise UserError(
-                f"{fault} {name!r}", where=str(path), mend=f"Its columns: {', '.join(have) or 'none'}."
+                f"{fault} {name!r}", where=str(path), hint=f"Its columns: {', '.join(have) or 'none'}."
             )
     rows = []
     try:
@@ -132,6 +132,6 @@ def _score(text: str, where: str, column: str) -> float:
         raise UserError(
             f"{text!r} in column {column!r} is not a number from -{LARGEST:g} to {LARGEST:g}",
             where=where,
-            mend="Leave it empty if it is missing.",
+            hint="Leave it empty if it is missing.",
         )
     return score

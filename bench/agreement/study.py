@@ -46,11 +46,11 @@ def study_panel(
             raise UserError(
                 f"study {study.name} is in language {study.file.language!r}",
                 where=f"{frames.suite} {frames.language}",
-                mend=f"Say --language {study.file.language}, or name another study.",
+                hint=f"Say --language {study.file.language}, or name another study.",
             )
     if refusals not in REFUSALS:
         raise UserError(
-            f"no policy for refusals is called {refusals!r}", mend=f"One of {', '.join(REFUSALS)}."
+            f"no policy for refusals is called {refusals!r}", hint=f"One of {', '.join(REFUSALS)}."
         )
     flagged = study.annotations[
         study.annotations["is_refusal"].fillna(False) & ~study.annotations["cancelled"]
@@ -77,7 +77,7 @@ def _judged(
         raise UserError(
             f"its judges do not score {', '.join(missing)}, which people scored",
             where=f"{frames.suite} {frames.language}",
-            mend=f"They score {', '.join(frames.criteria)}: a study is compared with judges of its criteria.",
+            hint=f"They score {', '.join(frames.criteria)}: a study is compared with judges of its criteria.",
         )
     scenes, changed, unmatched = match(file.items, hashes(tree, frames))
     item_of = {scene: item for item, scene in scenes.items()}

@@ -108,7 +108,7 @@ def load_guideline(prompts: Path, language: str) -> Guideline:
         raise CatalogError(
             f"there is no guideline in {language!r}",
             where=str(folder),
-            mend=f"Write {language}.toml there, or choose another by --guideline: {known}.",
+            hint=f"Write {language}.toml there, or choose another by --guideline: {known}.",
         )
     return Guideline(language, entry_from(GuidelineEntry, read_toml(path), str(path)))
 
@@ -121,7 +121,7 @@ def guideline_of(prompts: Path, identity: str) -> Guideline:
         raise UserError(
             f"the study asks by guideline {identity}, and the file holds {guideline.id}",
             where=str(prompts / "annotation" / f"{language}.toml"),
-            mend="Take the older text from version control, or draw a new study: ratings would not compare.",
+            hint="Take the older text from version control, or draw a new study: ratings would not compare.",
         )
     return guideline
 

@@ -55,7 +55,7 @@ class Project:
 
 def project_title(study: str) -> str:
     """The title under which a study's project is found again."""
-    return f"Rolecall: {study}"
+    return f"Dramaturg: {study}"
 
 
 def project_of(tree: ResultsTree, study: StudyFile, guideline: Guideline) -> Project:
@@ -122,15 +122,15 @@ def _task(tree: ResultsTree, study: StudyFile, item: StudyItem, guideline: Guide
 def _conversation(tree: ResultsTree, study: StudyFile, item: StudyItem) -> Conversation:
     """The conversation of an item, which must still be the one that was drawn."""
     where = f"{study.suite} {study.language} {item.player}: {item.character}.{item.situation}"
-    mend = "Take the conversation back from version control, or draw a new study."
+    hint = "Take the conversation back from version control, or draw a new study."
     if item.character is None or item.situation is None:
         raise UserError("its conversations are not among the results", where=f"study {study.study}")
     cell = _cell(study, item.player, item.character, item.situation)
     talk = tree.conversation(cell)
     if talk is None:
-        raise UserError(f"the conversation of study {study.study} is gone", where=where, mend=mend)
+        raise UserError(f"the conversation of study {study.study} is gone", where=where, hint=hint)
     if messages_sha256(talk.messages) != item.conversation_sha256:
-        raise UserError(f"holds other messages than when {study.study} was drawn", where=where, mend=mend)
+        raise UserError(f"holds other messages than when {study.study} was drawn", where=where, hint=hint)
     return talk
 
 

@@ -70,7 +70,7 @@ def merge(
         raise UserError(
             "some scores are the mean of several annotators, others are single annotators'",
             where=f"study {study.study}",
-            mend="A mean is no annotator more: import it into a study of its own.",
+            hint="A mean is no annotator more: import it into a study of its own.",
         )
     tally: Counter[str] = Counter()
     made: list[AnnotatorFile] = []

@@ -51,7 +51,7 @@ class People:
             raise UserError(
                 f"{len(known)} annotators are in the study, and the file that recognises them is missing",
                 where=str(self._path),
-                mend="Bring it from the machine of the first import; or say --new-annotators where nobody in"
+                hint="Bring it from the machine of the first import; or say --new-annotators where nobody in"
                 " these files has rated in this study before.",
             )
         else:
@@ -68,7 +68,7 @@ class People:
             raise UserError(
                 f"{', '.join(known)} rated in this study before, by their number or address in these files",
                 where=str(self._path),
-                mend="Leave out --new-annotators if it is they. Another Label Studio counts people from 1 as"
+                hint="Leave out --new-annotators if it is they. Another Label Studio counts people from 1 as"
                 " well: take what was said there into a study of its own, of the same sample.",
             )
 

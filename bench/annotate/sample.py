@@ -12,7 +12,7 @@ import numpy as np
 from bench.annotate.guideline import Guideline
 from bench.annotate.records import StudyFile, StudyItem
 from bench.errors import UserError
-from bench.protocols import PROTOCOLS
+from bench.protocol_facts import facts_of
 from bench.records import messages_sha256, sha256_of
 from bench.results import ResultsTree
 
@@ -42,13 +42,12 @@ class Candidate:
 
 def _check_criteria(protocol: str, criteria: Sequence[str], where: str) -> None:
     """Raise UserError where judges of the protocol score nothing of what people would be asked about."""
-    kind = PROTOCOLS.get(protocol)
-    judged = [criterion.name for criterion in kind.criteria] if kind else []
+    judged = facts_of(protocol).criterion_names
     if criteria and judged and not set(criteria) & set(judged):
         raise UserError(
             f"its judges score {', '.join(judged)}, and people would be asked about {', '.join(criteria)}",
             where=where,
-            mend="Choose another suite, or a guideline that asks about the same.",
+            hint="Choose another suite, or a guideline that asks about the same.",
         )
 
 
@@ -69,28 +68,28 @@ def candidates(
     known = [info.player for info in tree.players(suite, language)]
     where = f"{suite} {language}"
     if missing := sorted(set(players) - set(known)):
-        mend = f"Players there: {', '.join(known) or 'none'}."
-        raise UserError(f"no conversations of {', '.join(missing)}", where=where, mend=mend)
+        hint = f"Players there: {', '.join(known) or 'none'}."
+        raise UserError(f"no conversations of {', '.join(missing)}", where=where, hint=hint)
     found: dict[str, list[Candidate]] = {}
     for player in players or known:
         for talk in tree.conversations(suite, language, player):
             if talk.status == "complete" and version in (None, talk.version):
                 if any(message.audio for message in talk.messages):
-                    mend = "People are asked about texts only: choose another suite."
-                    raise UserError("its conversations are spoken", where=where, mend=mend)
+                    hint = "People are asked about texts only: choose another suite."
+                    raise UserError("its conversations are spoken", where=where, hint=hint)
                 _check_criteria(talk.protocol, criteria, where)
                 digest = messages_sha256(talk.messages)
                 made = Candidate(player, talk.character, talk.situation, digest)
                 found.setdefault(talk.version, []).append(made)
     if not found:
         of = f" of version {version}" if version else ""
-        raise UserError(f"no complete conversations{of}", where=where, mend=f"Run them: `bench run {suite}`.")
+        raise UserError(f"no complete conversations{of}", where=where, hint=f"Run them: `bench run {suite}`.")
     if len(found) > 1:
         versions = ", ".join(sorted(found))
         raise UserError(
             f"holds conversations of versions {versions}",
             where=where,
-            mend="Their scores cannot be compared: choose one by --suite-version.",
+            hint="Their scores cannot be compared: choose one by --suite-version.",
         )
     (only,) = found
     return only, sorted(found[only], key=lambda candidate: candidate.cell)

@@ -42,7 +42,7 @@ class LabelStudioServer:
         except ImportError as error:
             raise UserError(
                 f"label-studio-sdk cannot be used: {error}",
-                mend="Install it by `make annotate`; or go without: `bench annotate export` and `import`.",
+                hint="Install it by `make annotate`; or go without: `bench annotate export` and `import`.",
             ) from None
         self.url = _checked(url)
         self._client: Any = LabelStudio(base_url=self.url, api_key=token, timeout=SECONDS)
@@ -98,7 +98,7 @@ class LabelStudioServer:
         return UserError(
             f"has {f'projects {numbers}' if known else 'no project'} titled {title!r}",
             where=self.url,
-            mend="Name one by --project." if known else "Send the study there by `bench annotate push`.",
+            hint="Name one by --project." if known else "Send the study there by `bench annotate push`.",
         )
 
     @contextmanager
@@ -115,7 +115,7 @@ class LabelStudioServer:
             raise UserError(
                 f"does not answer: {type(error).__name__}",
                 where=self.url,
-                mend="Is Label Studio running there, and reachable from this machine?",
+                hint="Is Label Studio running there, and reachable from this machine?",
             ) from None
         except ValueError:
             raise UserError("answers what Label Studio would not", where=self.url) from None
@@ -134,7 +134,7 @@ def _checked(url: str) -> str:
         raise UserError(
             "is no address of a server",
             where=url.rpartition("@")[2],
-            mend="As http://localhost:8080, without a name or password in it.",
+            hint="As http://localhost:8080, without a name or password in it.",
         )
     return url.rstrip("/")
 
@@ -145,12 +145,12 @@ def refused(status: int | None, body: object, url: str) -> UserError:
         return UserError(
             f"refuses the token (status {status})",
             where=url,
-            mend="Take a new access token from the account's settings. A legacy token works only where the"
+            hint="Take a new access token from the account's settings. A legacy token works only where the"
             " organisation allows it.",
         )
     if status == 404:
         return UserError(
-            "has no such project or is no Label Studio", where=url, mend="Check --project, --url."
+            "has no such project or is no Label Studio", where=url, hint="Check --project, --url."
         )
     detail = body.get("detail") if isinstance(body, dict) else None
     text = "".join(c for c in str(detail)[:200] if c.isprintable()) if detail else ""

@@ -59,7 +59,7 @@ def study_folder(results: Path, study: str) -> Path:
     if slug(study) != study:
         raise UserError(
             f"{study!r} cannot name a study",
-            mend=f"Use small letters, digits and '-', as in {slug(study)!r}: a folder gets that name.",
+            hint=f"Use small letters, digits and '-', as in {slug(study)!r}: a folder gets that name.",
         )
     return results / HUMAN / study
 
@@ -78,11 +78,11 @@ def read_study(results: Path, study: str) -> StudyFile:
         raise UserError(
             f"there is no study {study!r}",
             where=str(results / HUMAN),
-            mend=f"Studies there: {found}. `bench annotate sample` draws one.",
+            hint=f"Studies there: {found}. `bench annotate sample` draws one.",
         )
     file = read_record(StudyFile, path)
     if file.study != study:
-        raise RecordError(f"is of the study {file.study!r}", where=str(path), mend="Move it back.")
+        raise RecordError(f"is of the study {file.study!r}", where=str(path), hint="Move it back.")
     names = [item.item for item in file.items]
     if len(set(names)) != len(names):
         raise RecordError("names an item twice", where=str(path))
@@ -171,10 +171,10 @@ def _annotations(said: list[tuple[Annotation, str]]) -> pd.DataFrame:
 
 def _check(record: AnnotatorFile, file: StudyFile, path: Path) -> None:
     """Raise RecordError unless an annotator's file fits its name and its study."""
-    mend = "Restore it from version control; or delete it and import the annotations again."
+    hint = "Restore it from version control; or delete it and import the annotations again."
     if (record.study, f"{record.annotator}.json") != (file.study, path.name):
         raise RecordError(
-            f"is of annotator {record.annotator!r} in study {record.study!r}", where=str(path), mend=mend
+            f"is of annotator {record.annotator!r} in study {record.study!r}", where=str(path), hint=hint
         )
     items = {item.item for item in file.items}
     scales = {criterion.name: criterion for criterion in file.criteria}
@@ -182,15 +182,15 @@ def _check(record: AnnotatorFile, file: StudyFile, path: Path) -> None:
     for entry in record.annotations:
         if entry.item not in items or entry.item in seen:
             fault = "twice" if entry.item in seen else "but the study does not have it"
-            raise RecordError(f"rates item {entry.item} {fault}", where=str(path), mend=mend)
+            raise RecordError(f"rates item {entry.item} {fault}", where=str(path), hint=hint)
         seen.add(entry.item)
         if entry.scores.keys() != scales.keys():
             raise RecordError(
-                f"item {entry.item}: other criteria than the study's", where=str(path), mend=mend
+                f"item {entry.item}: other criteria than the study's", where=str(path), hint=hint
             )
         for name, score in entry.scores.items():
             if score is not None and not scales[name].low <= score <= scales[name].high:
-                raise RecordError(f"item {entry.item}: {name} is off its scale", where=str(path), mend=mend)
+                raise RecordError(f"item {entry.item}: {name} is off its scale", where=str(path), hint=hint)
 
 
 def _write(path: Path, record: Record) -> bool:

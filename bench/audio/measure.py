@@ -161,6 +161,6 @@ def _library() -> Any:
     except (ImportError, OSError) as error:
         raise UserError(
             f"sound files cannot be read here: {error}",
-            mend="Install the package soundfile for this platform, or the library libsndfile beside it.",
+            hint="Install the package soundfile for this platform, or the library libsndfile beside it.",
         ) from None
     return soundfile

@@ -51,21 +51,21 @@ def given_in(item: Item, limits: SoundLimits) -> Given:
     """An item checked, and its sound file read. Raises CatalogError that names file and line."""
     task = entry_from(Task, dict(item.data), item.where)
     if "." in item.character or "." in item.situation:
-        mend = "Recorded answers are files <character>.<situation>.<ending>: use '-' within an id."
-        raise CatalogError("ids of spoken items hold no '.'", where=item.where, mend=mend)
+        hint = "Recorded answers are files <character>.<situation>.<ending>: use '-' within an id."
+        raise CatalogError("ids of spoken items hold no '.'", where=item.where, hint=hint)
     if not task.audio:
         return Given(task)
     inside = PurePosixPath(task.audio)
-    mend = "Name a WAV, MP3 or FLAC file in the folder of the data set, or leave `audio` out."
+    hint = "Name a WAV, MP3 or FLAC file in the folder of the data set, or leave `audio` out."
     if inside.is_absolute() or ".." in inside.parts or set("\\\0") & set(task.audio):
         fault = f"audio: {task.audio!r} is no path below the data set's folder"
-        raise CatalogError(fault, where=item.where, mend=mend)
+        raise CatalogError(fault, where=item.where, hint=hint)
     path = Path(item.where.rpartition(":")[0]).parent / inside
     if path.exists() and not (path.is_file() or path.is_dir()):  # a pipe would be waited for
-        raise CatalogError(f"audio: {task.audio} is no plain file", where=item.where, mend=mend)
+        raise CatalogError(f"audio: {task.audio} is no plain file", where=item.where, hint=hint)
     try:
         data = path.read_bytes()
         return Given(task, measured(data, limits), data)
     except (OSError, SoundFault) as error:
         reason = f"cannot be read: {error.strerror}" if isinstance(error, OSError) else str(error)
-        raise CatalogError(f"audio: {task.audio} {reason}", where=item.where, mend=mend) from None
+        raise CatalogError(f"audio: {task.audio} {reason}", where=item.where, hint=hint) from None

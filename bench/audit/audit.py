@@ -13,8 +13,8 @@ from bench.audit.published import audit_published
 from bench.audit.studies import audit_studies
 from bench.catalog import Catalog
 from bench.errors import UserError
-from bench.external import FOLDER
 from bench.results import ResultsTree
+from bench.scores.external import FOLDER
 from bench.suites import Suite
 
 
@@ -34,7 +34,7 @@ def audit_tree(
     Raises UserError where there is no such folder or suite.
     """
     if not tree.root.is_dir():
-        raise UserError("no such folder", where=str(tree.root), mend="Name the results tree by --results.")
+        raise UserError("no such folder", where=str(tree.root), hint="Name the results tree by --results.")
     findings = Findings(tree.root, strict)
     boards = survey(tree.root, suite, findings)
     if suite is not None and not boards:

@@ -9,7 +9,7 @@ from typing import Any
 from bench.audit.differences import differences, shown
 from bench.audit.findings import Findings
 from bench.audit.places import BoardFiles
-from bench.boards import published_board
+from bench.boards.published import published_board
 from bench.errors import UserError
 from bench.results import ResultsTree
 from bench.scores.forms import to_json

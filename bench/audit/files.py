@@ -9,7 +9,7 @@ from typing import TypeVar
 from pydantic import ValidationError
 
 from bench.audit.findings import Findings
-from bench.protocols import PROTOCOLS
+from bench.protocol_facts import facts_of
 from bench.records import (
     Cell,
     Conversation,
@@ -20,7 +20,6 @@ from bench.records import (
     sha256_of,
 )
 from bench.results import ResultsTree
-from bench.scores.rules import rules_of
 
 T = TypeVar("T", bound=Record)
 
@@ -121,12 +120,9 @@ class FileAudit:
         self._check_scores(record, path)
 
     def _check_scores(self, record: Judgement, path: Path) -> None:
-        protocol = PROTOCOLS.get(record.protocol)
-        if protocol is not None:
-            names = {criterion.name for criterion in protocol.criteria}
-        else:
-            names = set(record.turns[0].scores) if record.turns else set()
-        low, high = rules_of(record.protocol).scale or (float("-inf"), float("inf"))
+        facts = facts_of(record.protocol)
+        names = set(facts.criterion_names or (record.turns[0].scores if record.turns else ()))
+        low, high = facts.scale or (float("-inf"), float("inf"))
         for n, turn in enumerate(record.turns):
             if turn.scores.keys() != names:
                 due = ", ".join(sorted(names))

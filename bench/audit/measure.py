@@ -9,6 +9,7 @@ from pathlib import Path
 from bench.audit.findings import Findings
 from bench.catalog import Catalog
 from bench.errors import CatalogError
+from bench.protocol_facts import facts_of
 from bench.protocols import PROTOCOLS, Protocol, protocol_for
 from bench.protocols.base import answers_in
 from bench.records import Conversation, Judgement
@@ -58,13 +59,11 @@ class Measure:
         """How many turns an ok judgement has; None where only its suite could say."""
         if self.protocol is not None and self.protocol.name == conversation.protocol:
             return self.protocol.verdicts_due(conversation)
-        kind = PROTOCOLS.get(conversation.protocol, Protocol)
-        return answers_in(conversation) if kind.verdicts_due is Protocol.verdicts_due else None
+        return None if facts_of(conversation.protocol).compared_answers else answers_in(conversation)
 
     def judged_in_talk(self, record: Judgement) -> bool:
         """Whether the raw replies of a judgement are those of its conversation."""
-        kind = PROTOCOLS.get(record.protocol)
-        return kind is not None and kind.judged_in_talk
+        return facts_of(record.protocol).judged_in_talk
 
     def reread(self, record: Judgement, conversation: Conversation) -> Judgement | None:
         """The judgement as its raw replies are read today; None where no parser knows the protocol."""

@@ -9,7 +9,7 @@ from bench.audit.findings import Findings
 from bench.audit.places import entries, stray
 from bench.catalog import Catalog
 from bench.errors import UserError
-from bench.external import ALIASES, Alias, Published, load_aliases, read_published
+from bench.scores.external import ALIASES, Alias, Published, load_aliases, read_published
 
 
 def audit_published(

@@ -19,7 +19,7 @@ from bench.chat.secrets import Environment, is_http, key_of, secrets_of, shown_u
 from bench.errors import ProviderError
 
 ENDED = frozenset({"completed", "failed", "expired", "cancelled"})
-TOKEN_KEY = "rolecall"
+TOKEN_KEY = "dramaturg"
 """Under this key of a batch's metadata stands the token that we gave it."""
 CLOCKS_APART = 86_400.0
 """Seconds by which the provider's clock may lie behind ours."""
@@ -131,7 +131,7 @@ class BatchApi:
 
     @contextmanager
     def _troubles(self) -> Iterator[None]:
-        """Turn the client's errors into BatchTrouble, where time may mend them, or ProviderError."""
+        """Turn the client's errors into BatchTrouble, where time may hint them, or ProviderError."""
         try:
             yield
         except APIStatusError as error:
@@ -151,8 +151,8 @@ class BatchApi:
             404: "Its files and batches may have been deleted, or belong to another key.",
         }
         status = int(fault.detail[5:8]) if fault.detail[5:8].isdecimal() else 0
-        mend = mends.get(status, "" if fault.mend == ADDRESS_MEND or "{" in fault.mend else fault.mend)
-        return ProviderError(f"Batch API: {fault.detail}", where=f"provider {self.name}", mend=mend)
+        hint = mends.get(status, "" if fault.hint == ADDRESS_MEND or "{" in fault.hint else fault.hint)
+        return ProviderError(f"Batch API: {fault.detail}", where=f"provider {self.name}", hint=hint)
 
 
 def now() -> float:

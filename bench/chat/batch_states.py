@@ -65,7 +65,7 @@ class BatchStates:
             raise UserError(
                 "another `bench judge --batch` of this suite is at work",
                 where=str(self.folder),
-                mend="Wait for it, or stop it; its batches are kept.",
+                hint="Wait for it, or stop it; its batches are kept.",
             ) from None
         return self
 
@@ -104,5 +104,5 @@ def _read(path: Path) -> BatchState:
         raise StorageError(
             "the state of a batch cannot be read",
             where=str(path),
-            mend="Restore it, or delete it: the batch's answers are then lost and would be paid again.",
+            hint="Restore it, or delete it: the batch's answers are then lost and would be paid again.",
         ) from None

@@ -221,9 +221,9 @@ class ResponseCache:
     def _warn(self, error: BaseException, consequence: str) -> None:
         if not self._warned:
             self._warned = True
-            reason, mend = _told(error)
+            reason, hint = _told(error)
             self._warn_user(
-                f"{self.folder}: the response cache cannot be used: {reason}. {consequence} {mend}"
+                f"{self.folder}: the response cache cannot be used: {reason}. {consequence} {hint}"
             )
 
 
@@ -246,18 +246,18 @@ _REASONS: tuple[tuple[tuple[str, ...], str, str], ...] = (
         "its database cannot be opened",
         "Check its permissions, name another folder by --cache, or delete this one.",
     ),
-    (("refused",), "an entry in it is not of Rolecall's making", _ANOTHER),
+    (("refused",), "an entry in it is not of Dramaturg's making", _ANOTHER),
 )
 """What words of an error mean for a user, and what to do; the first that fits counts."""
 
 
 def _told(error: BaseException) -> tuple[str, str]:
-    """What is wrong with the cache, in plain words, and the mend."""
+    """What is wrong with the cache, in plain words, and the hint."""
     words = "locked" if _is_lock(error) else str(error).lower()
-    for signs, reason, mend in _REASONS:
+    for signs, reason, hint in _REASONS:
         if any(sign in words for sign in signs):
-            return reason, mend
-    return "what is in it is damaged, or not of Rolecall's making", _ANOTHER
+            return reason, hint
+    return "what is in it is damaged, or not of Dramaturg's making", _ANOTHER
 
 
 def _is_lock(error: BaseException) -> bool:

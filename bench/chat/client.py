@@ -237,7 +237,7 @@ class Chat:
         return reply
 
     def _failed(self, prepared: Prepared, fault: Fault, attempts: int, reached: bool) -> Reply:
-        """The reply that ``fault`` comes to. Raises ProviderError where the user has to mend something."""
+        """The reply that ``fault`` comes to. Raises ProviderError where the user has to hint something."""
         hopeless = fault.kind == "user" or (fault.kind == "unreachable" and not reached)
         if hopeless or (fault.kind == "rejected" and prepared.request.model not in self._succeeded):
             raise self._error(prepared, fault)
@@ -259,9 +259,9 @@ class Chat:
         model = prepared.model
         variable = prepared.provider.api_key_env
         url = shown_url(prepared.provider.base_url)
-        mend = fault.mend
+        hint = fault.hint
         if fault.kind == "unreachable":
-            mend = UNREACHABLE_MEND
+            hint = UNREACHABLE_MEND
         names = {
             "key": variable or f"[providers.{model.provider}], which names none (api_key_env)",
             "id": model.model,
@@ -273,7 +273,7 @@ class Chat:
         return ProviderError(
             fault.detail,
             where=f"provider {model.provider}, model {prepared.request.model}",
-            mend=mend.format_map(names),
+            hint=hint.format_map(names),
         )
 
     async def _endpoint(self, prepared: Prepared) -> Endpoint:
@@ -298,7 +298,7 @@ class Chat:
             raise ProviderError(
                 f"{shown_url(provider.base_url)!r} is no HTTP address",
                 where=f"provider {name}",
-                mend=f"Set base_url in [providers.{name}] of {self.catalog.path}.",
+                hint=f"Set base_url in [providers.{name}] of {self.catalog.path}.",
             )
         base_url = provider.base_url
         if provider.embedded:

@@ -1,4 +1,4 @@
-"""Failures of a call: what each status or error code means, and whether a retry may mend it."""
+"""Failures of a call: what each status or error code means, and whether a retry may hint it."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Fault:
 
     kind: FaultKind
     detail: str
-    mend: str = ""
+    hint: str = ""
     wait: float | None = None
     """Seconds that the provider asked to wait."""
     seconds: float = 0.0
@@ -98,14 +98,14 @@ def fault_of(status: int, payload: object, secrets: Iterable[str], wait: float |
     if status == 429 and re.search("insufficient_quota|billing", words):
         return Fault("user", detail, CREDIT_MEND)
     if status in STATUS_RULES:
-        kind, mend = STATUS_RULES[status]
+        kind, hint = STATUS_RULES[status]
     elif status >= 500:
-        kind, mend = "transport", ""
+        kind, hint = "transport", ""
     elif status >= 400:
-        kind, mend = "rejected", BODY_MEND
+        kind, hint = "rejected", BODY_MEND
     else:
-        kind, mend = "user", ADDRESS_MEND
-    return Fault(kind, detail, mend, wait)
+        kind, hint = "user", ADDRESS_MEND
+    return Fault(kind, detail, hint, wait)
 
 
 def fault_in_success(payload: Mapping[str, Any], secrets: Iterable[str], wait: float | None = None) -> Fault:

@@ -51,7 +51,7 @@ class Environment:
                 values = dotenv_values(self._dotenv, interpolate=False) if self._dotenv.is_file() else {}
             except (OSError, UnicodeDecodeError):
                 raise ProviderError(
-                    "cannot be read as UTF-8 text", where=str(self._dotenv), mend="Mend or remove the file."
+                    "cannot be read as UTF-8 text", where=str(self._dotenv), hint="Mend or remove the file."
                 ) from None
             self._from_file = {name: value for name, value in values.items() if value}
         return self._from_file
@@ -66,13 +66,13 @@ def key_of(name: str, provider: Provider, environment: Environment) -> str | Non
     where = f"provider {name}"
     if key is None:
         raise ProviderError(
-            "no API key", where=where, mend=f"Set the environment variable {variable}, or put it into .env."
+            "no API key", where=where, hint=f"Set the environment variable {variable}, or put it into .env."
         )
     if not (key.isascii() and key.isprintable()):
         raise ProviderError(
             f"the value of {variable} has characters that no HTTP header may hold",
             where=where,
-            mend=f"Set {variable} to the key alone.",
+            hint=f"Set {variable} to the key alone.",
         )
     return key
 

@@ -36,7 +36,7 @@ COMMANDS = {
     "annotate": "bench.cli.annotate:annotate",
     "site": "bench.cli.website:site",
     "serve-local": "bench.cli.local:serve_local",
-    "schemas": "bench.cli.evidence:schemas",
+    "schemas": "bench.cli.schemas:schemas",
     "commit-results": "bench.cli.evidence:commit_results",
 }
 """Commands and where they are; a command's module, and what it needs, is loaded when it is called."""
@@ -92,9 +92,9 @@ def _reader_watched() -> Iterator[None]:
     epilog="Start with `bench suites`, then `bench plan SUITE` to see calls, tokens and cost before you pay."
     " The README lists the exit statuses.",
 )
-@click.version_option(__version__, prog_name="Rolecall")
+@click.version_option(__version__, prog_name="Dramaturg")
 def cli() -> None:
-    """Rolecall measures how well chat models play a role, and publishes the evidence.
+    """Dramaturg measures how well chat models play a role, and publishes the evidence.
 
     A player model is given a character card; an interrogator, which sees one line about the character and a
     situation, plays the user; judges score every turn. All that was said and scored is kept as JSON under

@@ -132,7 +132,7 @@ def _refuse(names: list[str], why: str) -> None:
     if names:
         raise UserError(
             f"{', '.join(names)} {why}",
-            mend="A study takes --study, and SUITE and --language; a CSV --table, --human and --judges.",
+            hint="A study takes --study, and SUITE and --language; a CSV --table, --human and --judges.",
         )
 
 
@@ -157,7 +157,7 @@ def _study(
         known = ", ".join(studies(where.results)) or "none yet"
         raise UserError(
             "--study is needed",
-            mend=f"Studies: {known}. For a table of your own: --table FILE --human A,B --judges C,D.",
+            hint=f"Studies: {known}. For a table of your own: --table FILE --human A,B --judges C,D.",
         )
     tree = where.evidence()
     study = load_study(where.results, study_name)
@@ -185,7 +185,7 @@ def _table(
     from bench.agreement.sheet import sheet_panel
 
     if not _names(human) or not _names(judges):
-        raise UserError("--table needs --human and --judges", mend="Name columns of it, as in --human anna.")
+        raise UserError("--table needs --human and --judges", hint="Name columns of it, as in --human anna.")
     return sheet_panel(
         Path(path), human=_names(human), judges=_names(judges), criterion=criterion, item=item, group=group
     )

@@ -9,8 +9,8 @@ from bench.agreement.figures import Difference, Figure
 from bench.agreement.judges import JudgedReport
 from bench.agreement.panel import FINAL
 from bench.agreement.report import REFUSALS, Agreement
-from bench.charts.files import plain_text
-from bench.cli.tables import aligned
+from bench.figures import plain_text
+from bench.tables import text_table
 
 MARK = 0.0001
 """A p that is not below it gets the paper's asterisk."""
@@ -97,7 +97,7 @@ def _judges(made: Agreement, one: JudgedReport) -> str:
         [_short(name), *(_value(cells[name, criterion], reasons) for criterion in made.measured)]
         for name in names
     ]
-    table = aligned(["Judge", *map(_label, made.measured)], rows, left={0})
+    table = text_table(["Judge", *map(_label, made.measured)], rows, left={0})
     left = [
         f"{plain_text(judge)}: no score of {', '.join(f'{n} ({why})' for why, n in counts.items())}\n"
         for judge, counts in one.left_out.items()
@@ -126,7 +126,7 @@ def _side_by_side(made: Agreement) -> str:
         for name in names
     ]
     heads = ["Judge", *(f"{_label(criterion)}, {plain_text(label)}" for criterion, label in columns)]
-    return _titled("Versions beside each other", aligned(heads, rows, left={0}), reasons)
+    return _titled("Versions beside each other", text_table(heads, rows, left={0}), reasons)
 
 
 def _short(name: str) -> str:
@@ -183,7 +183,7 @@ def _differences(one: JudgedReport, criterion: str) -> str:
         for pair in shown
     ]
     heads = ["Judge", "minus", "difference [95%]", "pairs", "p corrected", ""]
-    return _titled(title, aligned(heads, rows, left={0, 1, 5}), reasons)
+    return _titled(title, text_table(heads, rows, left={0, 1, 5}), reasons)
 
 
 def _ensembles(one: JudgedReport) -> str:
@@ -218,7 +218,7 @@ def _ensembles(one: JudgedReport) -> str:
             name = METHODS[row.method][0].lower()
             said = f"{name} is best ({row.value:.3f}); the plain mean costs {row.cost:.3f}, {sure}"
         best += f"{_label(row.criterion)}: {said}.\n"
-    return _titled(title, aligned(heads, rows, left={0, 1, 5}), reasons) + best
+    return _titled(title, text_table(heads, rows, left={0, 1, 5}), reasons) + best
 
 
 def _people(made: Agreement, criterion: str) -> str:
@@ -248,7 +248,7 @@ def _people(made: Agreement, criterion: str) -> str:
     rows += [
         [head, *(_value(figure(name), reasons, interval=False) for name in names)] for head, figure in last
     ]
-    table = aligned(["", *map(plain_text, names)], rows, left={0})
+    table = text_table(["", *map(plain_text, names)], rows, left={0})
     return _titled(title, table, reasons)
 
 
@@ -257,7 +257,7 @@ def _alpha(made: Agreement) -> str:
         return ""
     reasons = _Reasons()
     rows = [[_label(one.criterion), _value(one, reasons), str(one.annotators)] for one in made.people.alpha]
-    table = aligned(["Criterion", "alpha [95%] (items)", "annotators"], rows, left={0})
+    table = text_table(["Criterion", "alpha [95%] (items)", "annotators"], rows, left={0})
     return _titled("Krippendorff's alpha, ordinal: 1 the same scores, 0 as by chance", table, reasons)
 
 
@@ -268,7 +268,7 @@ def _players(made: Agreement) -> str:
     rows = [
         [plain_text(row.player or "not known"), str(row.items), str(row.rated)] for row in made.sample.players
     ]
-    return "Players in the sample\n" + aligned(["Player", "items", "rated"], rows, left={0})
+    return "Players in the sample\n" + text_table(["Player", "items", "rated"], rows, left={0})
 
 
 def _disputes(made: Agreement) -> str:
@@ -289,7 +289,7 @@ def _disputes(made: Agreement) -> str:
     ]
     heads = ["Judge", "Item", "Conversation", "", "Criterion", "judge", "people (of)", "places apart"]
     title = "Where judges and people part most (place: share of the items below; 1 apart: top against bottom)"
-    return f"{title}\n" + aligned(heads, rows, left={0, 1, 2, 3, 4})
+    return f"{title}\n" + text_table(heads, rows, left={0, 1, 2, 3, 4})
 
 
 def _notes(made: Agreement) -> str:

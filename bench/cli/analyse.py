@@ -41,8 +41,8 @@ def analyse(
 
     Where a figure does not exist its place is empty (null in JSON), and the row says why.
     """
-    from bench.boards import all_suites
-    from bench.evidence import board_evidence
+    from bench.boards.evidence import board_evidence
+    from bench.boards.published import all_suites
     from bench.records import canonical
     from bench.results import ResultsTree
     from bench.scores.analyses.preference import judge_models
@@ -82,8 +82,8 @@ def _catalog(where: Places) -> Catalog | None:
 
 def _text(analysis: Analysis) -> str:
     """One table for a terminal; reasons stand below it, each once."""
-    from bench.charts.files import plain_text
-    from bench.cli.tables import aligned
+    from bench.figures import plain_text
+    from bench.tables import text_table
 
     head = f"{analysis.title} ({analysis.name})\n{analysis.about}\n"
     if not analysis.rows:
@@ -99,7 +99,7 @@ def _text(analysis: Analysis) -> str:
         for row in analysis.rows
     ]
     notes = "".join(f"[{n}] {reason}\n" for n, reason in enumerate(reasons, start=1))
-    return head + aligned([*columns, *([""] if reasons else [])], rows, left=words) + notes
+    return head + text_table([*columns, *([""] if reasons else [])], rows, left=words) + notes
 
 
 _EMPTY = {"player": "(all)", "judges": "(all)", "board": "(mean)"}

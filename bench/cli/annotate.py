@@ -119,7 +119,7 @@ def _check_free(path: Path, made: StudyFile) -> None:
         raise UserError(
             f"there is another study {made.study!r}",
             where=str(path),
-            mend="Name the new one otherwise, or delete the old one's folder.",
+            hint="Name the new one otherwise, or delete the old one's folder.",
         )
 
 
@@ -161,7 +161,7 @@ def _project(study: str, where: Places) -> Project:
         raise UserError(
             f"its ratings were imported from {file.origin}, so nobody is asked here",
             where=f"study {study}",
-            mend="To ask people of your own, draw another: `bench annotate sample`.",
+            hint="To ask people of your own, draw another: `bench annotate sample`.",
         )
     return project_of(where.tree(), file, guideline_of(where.prompts, file.guideline))
 
@@ -331,6 +331,6 @@ def _token(name: str) -> str:
     if token is None:
         raise UserError(
             f"the access token of Label Studio is missing: {name} is not set",
-            mend="Put it into the environment or .env; it is in the account's settings in Label Studio.",
+            hint="Put it into the environment or .env; it is in the account's settings in Label Studio.",
         )
     return token

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from bench.cli.options import Places
-from bench.cli.tables import aligned
+from bench.tables import text_table
 
 if TYPE_CHECKING:
     from bench.annotate.merging import AnnotatorCounts
@@ -58,4 +58,4 @@ def print_counts(counts: Sequence[AnnotatorCounts]) -> None:
         (row.annotator, str(row.complete), str(row.partial), str(row.cancelled), str(row.missing))
         for row in counts
     ]
-    click.echo(aligned(heads, rows, left={0}) if rows else "no annotations yet\n", nl=False)
+    click.echo(text_table(heads, rows, left={0}) if rows else "no annotations yet\n", nl=False)

@@ -11,12 +11,12 @@ from typing import Any, TypeVar, cast
 import click
 
 from bench.catalog import Catalog
-from bench.cli.execution import Job
 from bench.cli.options import Places, chosen_languages
 from bench.errors import CatalogError
-from bench.plan import Redo, make_plan
 from bench.protocols import protocol_for
-from bench.shards import Shard
+from bench.run.jobs import Job
+from bench.run.plan import Redo, make_plan
+from bench.run.shards import Shard
 from bench.suites import Suite
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -205,7 +205,7 @@ def jobs_for(where: Places, asked: Asked, *, talk: bool = True) -> tuple[Suite, 
             raise CatalogError(
                 "names no players of its own" if talk else "has no players yet",
                 where=f"suite {suite.id}, language {language}",
-                mend="Name one by --player." if talk else f"Run `bench run {suite.id}` first.",
+                hint="Name one by --player." if talk else f"Run `bench run {suite.id}` first.",
             )
         protocol = protocol_for(suite, language, catalog)
         protocol.sounds.source = tree.read_audio
@@ -215,6 +215,6 @@ def jobs_for(where: Places, asked: Asked, *, talk: bool = True) -> tuple[Suite, 
         jobs.append(Job(protocol, plan, players))
     if not jobs:
         raise CatalogError(
-            "has no players yet", where=f"suite {suite.id}", mend=f"Run `bench run {suite.id}` first."
+            "has no players yet", where=f"suite {suite.id}", hint=f"Run `bench run {suite.id}` first."
         )
     return suite, catalog, jobs

@@ -11,13 +11,13 @@ from typing import Any
 
 import click
 
+from bench.boards.costs import CostRow, Part, Took, cost_rows, total, totals
 from bench.cli.options import Places, places
-from bench.cli.tables import aligned
-from bench.costs import CostRow, Part, Took, cost_rows, total, totals
 from bench.errors import UserError
-from bench.progress import short
 from bench.records import canonical
 from bench.results import ResultsTree
+from bench.run.progress import short
+from bench.tables import text_table
 
 _NAMES = [field.name for field in (*fields(Part), *fields(Took))]
 _TOTALS: dict[str, Callable[[Part], str]] = {
@@ -49,7 +49,7 @@ def cost(
         raise UserError(
             "no results" + (f" of suite {suite_name!r}" if suite_name else "") + " that were asked for",
             where=str(where.results),
-            mend="`bench run SUITE` makes some; without --language and --player all are counted.",
+            hint="`bench run SUITE` makes some; without --language and --player all are counted.",
         )
     click.echo({"table": _table, "json": _json, "csv": _csv}[form](rows), nl=False)
 
@@ -86,10 +86,10 @@ def _table(rows: Sequence[CostRow]) -> str:
     boards = len({(row.part.suite, row.part.language) for row in rows}) > 1
     parts = ["suite", "language"] * boards + ["player", "role", "model"]
     body = [[str(getattr(row.part, name)) for name in parts] + _cells(row.took) for row in rows]
-    lines = [aligned([*parts, *heads], body, left=range(len(parts)))]
+    lines = [text_table([*parts, *heads], body, left=range(len(parts)))]
     for title, by in (("player", "by_player"), ("role", "by_role"), ("role and model", "by_model")):
         sums = totals(rows, _TOTALS[by])
-        lines += ["\n", aligned([title, *heads], [[n, *_cells(t)] for n, t in sums.items()], left={0})]
+        lines += ["\n", text_table([title, *heads], [[n, *_cells(t)] for n, t in sums.items()], left={0})]
     whole = total(rows)
     tokens = f"{short(whole.prompt_tokens)} tokens in, {short(whole.completion_tokens)} out"
     lines += [f"\nIn all {whole.calls} calls, {tokens}: {shown_cost(whole)}\n", *_notes(whole)]

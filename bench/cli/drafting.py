@@ -11,9 +11,9 @@ from rich.console import Console
 from bench.chat import Chat, ResponseCache
 from bench.cli.asking import Spending
 from bench.cli.options import Places
-from bench.cli.stopping import StopSignals, stopped_by_budget
 from bench.errors import UserError
 from bench.local.embedded import EmbeddedServer, embedded_identity
+from bench.run.stopping import StopSignals, stopped_by_budget
 from bench.topics.report import Draft, Report
 from bench.topics.writing import NO_MONEY, Writer
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
 from bench.cli.options import Places, places
@@ -48,9 +46,9 @@ def board(
     and the robust scoring, by each policy for refusals, by each weighting, and without each judge. --separate
     compares two players on the scenes that both have, by the robust scoring.
     """
-    from bench.boards import all_suites, published_board, write_board
+    from bench.boards.evidence import board_evidence
+    from bench.boards.published import all_suites, published_board, write_board
     from bench.cli.methods import check_choices, chosen_board, moves, separated
-    from bench.evidence import board_evidence
     from bench.scores.forms import gaps, to_csv, to_json, to_table
 
     check_choices(
@@ -68,11 +66,11 @@ def board(
         raise UserError(
             f"no results of suite {suite_name!r}",
             where=str(where.results),
-            mend=f"Run it first: `bench run {suite_name}`.",
+            hint=f"Run it first: `bench run {suite_name}`.",
         )
     chosen = list(languages) or found
     if form != "table" and len(chosen) > 1:
-        raise UserError(f"{form} holds one language", mend=f"Choose by --language: {', '.join(found)}.")
+        raise UserError(f"{form} holds one language", hint=f"Choose by --language: {', '.join(found)}.")
     for language in chosen:
         if compare_methods:
             frames, _ = board_evidence(tree, suite_name, language, suites, judges)
@@ -100,20 +98,6 @@ def board(
             write_board(tree, made)
 
 
-@click.command()
-@click.option("--output", default="schemas", show_default=True, metavar="DIR", help="Where they are written.")
-def schemas(output: str) -> None:
-    """Write the JSON Schemas of all records and of what is made of them: boards, analyses, audits."""
-    from bench.files import write_atomically
-    from bench.records import canonical
-    from bench.schemas import all_schemas
-
-    made = all_schemas()
-    for name, schema in made.items():
-        write_atomically(Path(output) / f"{name}.schema.json", canonical(schema).encode())
-    click.echo(f"{len(made)} schemas in {output}")
-
-
 @click.command("commit-results")
 @click.option("--dry-run", is_flag=True, help="Say what would be committed; change nothing.")
 @places
@@ -124,8 +108,8 @@ def commit_results(dry_run: bool, where: Places) -> None:
     the record of why there is none. Valid: each file is as its schema and its digest say. The rest is left
     as it is, and named, and so is what git ignores. Status 0 also where there is nothing to commit.
     """
-    from bench.boards import all_suites
-    from bench.committing import committable, git_commit
+    from bench.boards.commit import committable, git_commit
+    from bench.boards.published import all_suites
 
     tree, suites = where.evidence(), all_suites(where.prompts)
     ready, left = committable(tree, suites)

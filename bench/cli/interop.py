@@ -98,7 +98,7 @@ def ping_pong_bench(
     NAME-z; `bench analyse --swap-with` compares such suites. What is not sound is left out and reported by
     file and place.
     """
-    from bench.boards import all_suites
+    from bench.boards.published import all_suites
     from bench.interop.pingpong_files import Choice
     from bench.interop.pingpong_import import import_pingpong
 
@@ -116,10 +116,10 @@ def ping_pong_bench(
         raise UserError(
             "no file's name has that judge and interrogator",
             where=str(path),
-            mend="Names are judge_<judge>_player_<player>_interrogator_<interrogator>.json.",
+            hint="Names are judge_<judge>_player_<player>_interrogator_<interrogator>.json.",
         )
     if not report.files and not report.problems:
-        raise UserError("holds no result file", where=str(path), mend="Name a folder of .json files, or one.")
+        raise UserError("holds no result file", where=str(path), hint="Name a folder of .json files, or one.")
     for problem in report.problems[:MOST]:
         click.echo(problem.line(), err=True)
     if len(report.problems) > MOST:

@@ -6,9 +6,8 @@ import csv
 import io
 from collections.abc import Mapping, Sequence
 
-from bench.cli.tables import aligned
+from bench.boards.evidence import board_evidence
 from bench.errors import UserError
-from bench.evidence import board_evidence
 from bench.records import canonical
 from bench.results import ResultsTree
 from bench.scores.analyses.sure import missing_to_none
@@ -19,6 +18,7 @@ from bench.scores.frame import Frames
 from bench.scores.separate import separation
 from bench.scores.weights import parse_weights
 from bench.suites import Suite
+from bench.tables import text_table
 
 COLUMNS = ("method", "player", "score", "rank", "paper_rank", "moved")
 
@@ -45,14 +45,14 @@ def check_choices(
     if write and (compare or weights is not None or judges or separate):
         raise UserError(
             "--write keeps the board that the suite publishes",
-            mend="Leave out --compare-methods, --separate, --weights and --judge, or --write.",
+            hint="Leave out --compare-methods, --separate, --weights and --judge, or --write.",
         )
     if separate and compare:
-        raise UserError("--separate and --compare-methods print two things", mend="Ask for one of them.")
+        raise UserError("--separate and --compare-methods print two things", hint="Ask for one of them.")
     if separate and form == "csv":
-        raise UserError("--separate has no csv form", mend="Choose --format table or json.")
+        raise UserError("--separate has no csv form", hint="Choose --format table or json.")
     if compare and weights is not None:
-        raise UserError("--compare-methods tries the weightings itself", mend="Leave out --weights.")
+        raise UserError("--compare-methods tries the weightings itself", hint="Leave out --weights.")
 
 
 def separated(frames: Frames, names: tuple[str, str], weights: str | None, form: str) -> str:
@@ -93,7 +93,7 @@ def moves(frames: Frames, form: str) -> str:
     if not rows:
         return "No rank moves, whatever the method.\n"
     shown = [[_shown(name, _number(row[name])) for name in COLUMNS] for row in rows]
-    return aligned([name.replace("_", " ") for name in COLUMNS], shown, left={0, 1})
+    return text_table([name.replace("_", " ") for name in COLUMNS], shown, left={0, 1})
 
 
 def _number(value: object) -> object:

@@ -52,7 +52,7 @@ class Places:
             raise UserError(
                 "is no folder" if self.results.exists() else "no such folder",
                 where=str(self.results),
-                mend=f"Name another by --results, or make it: `bench run {suite or 'SUITE'}`.",
+                hint=f"Name another by --results, or make it: `bench run {suite or 'SUITE'}`.",
             )
         tree = self.tree()
         if suite is None:
@@ -109,10 +109,10 @@ def _chosen(name: str, value: str) -> Path:
     given = click.get_current_context().get_parameter_source(name) is not ParameterSource.DEFAULT
     if given and name == "models" and not path.is_file():
         fault = "is no file" if path.exists() else "no such file"
-        raise CatalogError(fault, where=value, mend="Name a catalog such as models.toml by --models.")
+        raise CatalogError(fault, where=value, hint="Name a catalog such as models.toml by --models.")
     if given and name == "prompts" and not path.is_dir():
         fault = "is no folder" if path.exists() else "no such folder"
-        raise CatalogError(fault, where=value, mend="Name the folder of the texts by --prompts.")
+        raise CatalogError(fault, where=value, hint="Name the folder of the texts by --prompts.")
     return path
 
 

@@ -38,21 +38,21 @@ def rank_map(
     Spearman's and Kendall's correlation with p and a 95% interval, how many models they rest on, and what
     makes them say little.
     """
-    from bench.boards import all_suites
-    from bench.charts.files import FORMS
-    from bench.charts.rank_map import rank_map_file
-    from bench.evidence import board_evidence
-    from bench.external import FOLDER, load_aliases, load_published
+    from bench.boards.evidence import board_evidence
+    from bench.boards.published import all_suites
+    from bench.boards.rank_map_chart import rank_map_file
+    from bench.figures import FORMS
     from bench.files import write_atomically
     from bench.records import canonical
     from bench.scores.board import board_of
+    from bench.scores.external import FOLDER, load_aliases, load_published
     from bench.scores.rankmap import board_list, board_rank_map
     from bench.scores.robust import told_apart
     from bench.scores.weights import EQUAL, standard_weightings
 
     if (against is None) == (other is None):
         raise UserError(
-            "a rank map has two sides", mend="Name the other one by --against or --against-suite."
+            "a rank map has two sides", hint="Name the other one by --against or --against-suite."
         )
     tree, suites = where.evidence(suite_name, [language]), all_suites(where.prompts)
     folder = where.results / FOLDER
@@ -72,7 +72,7 @@ def rank_map(
         raise UserError(
             f"{made.n} players have a score on both boards; a rank map needs 3",
             where=f"{suite_name} and {other}, {language}",
-            mend="Run the same players in both suites.",
+            hint="Run the same players in both suites.",
         )
     if not made.drawable:
         ours = [left.name for left in made.unmatched if left.side == "ours"]
@@ -80,7 +80,7 @@ def rank_map(
             f"{made.n} models of the board are also in {against}; a rank map needs 3"
             + (f" (not in it: {', '.join(ours)})" if ours else ""),
             where=f"{suite_name} {language}",
-            mend=f"Where {against}.csv holds one of them, say so in {folder / 'aliases.toml'}.",
+            hint=f"Where {against}.csv holds one of them, say so in {folder / 'aliases.toml'}.",
         )
     data = canonical(made.model_dump(mode="json"))
     click.echo(data if form == "json" else _text(made), nl=False)
@@ -94,9 +94,9 @@ def rank_map(
 
 def _text(made: RankMap) -> str:
     """The map for a terminal."""
-    from bench.charts.files import plain_text
-    from bench.charts.rank_map import bands_note, caption
-    from bench.cli.tables import aligned
+    from bench.boards.rank_map_chart import bands_note, caption
+    from bench.figures import plain_text
+    from bench.tables import text_table
 
     rows = [
         [
@@ -113,7 +113,7 @@ def _text(made: RankMap) -> str:
     ]
     heads = ["#", "open", "ours", "score", "#", plain_text(made.benchmark), "score", "moved"]
     lines = [f"{made.ours} against {made.benchmark} ({made.source}, {made.date})", ""]
-    lines += [aligned(heads, rows, left={2, 5})]
+    lines += [text_table(heads, rows, left={2, 5})]
     lines += [caption(made), f"Open: {bands_note(made)}."]
     lines += [f"Note: {warning}" for warning in made.warnings]
     for side, title in (("ours", "Of ours, not compared"), ("theirs", "Of theirs, not compared")):

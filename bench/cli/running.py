@@ -11,13 +11,13 @@ from rich.table import Table
 from bench.catalog import Catalog
 from bench.chat.batch_states import pending_files
 from bench.cli.asking import Asked, Spending, asking, asking_judged, jobs_for, spending
-from bench.cli.budget import check_prices
-from bench.cli.execution import Job, print_states, run_jobs
 from bench.cli.options import Number, Places, places
-from bench.plan import estimate
-from bench.progress import short
 from bench.records import messages_sha256
 from bench.results import ResultsTree
+from bench.run.jobs import Job, print_states, run_jobs
+from bench.run.plan import estimate
+from bench.run.prices import check_prices
+from bench.run.progress import short
 
 
 @click.command()
@@ -80,7 +80,7 @@ def run(asked: Asked, limits: Spending, cluster: str | None, where: Places) -> N
     suite, catalog, jobs = jobs_for(where, asked)
     check_prices(catalog, jobs, limits)
     if cluster is not None:
-        from bench.cli.clustering import run_on_cluster
+        from bench.run.on_cluster import run_on_cluster
 
         run_on_cluster(where, jobs, suite, limits, cluster)
         return
@@ -125,7 +125,7 @@ def judge(asked: Asked, reparse: bool, batch: bool, poll: float, limits: Spendin
         return
     check_prices(catalog, jobs, limits)
     if batch:
-        from bench.cli.batching import judge_in_batches
+        from bench.run.judging_batches import judge_in_batches
 
         judge_in_batches(where, catalog, jobs, suite, limits, poll)
         return

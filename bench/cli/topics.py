@@ -178,8 +178,8 @@ def _against(
 
 
 def _writer(where: Places, name: str | None, language: str, limits: Spending) -> Writer | None:
-    from bench.cli.budget import check_prices_of
     from bench.errors import UserError
+    from bench.run.prices import check_prices_of
     from bench.topics.writing import Writer
 
     if name is None:
@@ -187,7 +187,7 @@ def _writer(where: Places, name: str | None, language: str, limits: Spending) ->
     catalog = where.catalog()
     if catalog.recordings(name) is not None:
         raise UserError(
-            f"{name!r} is a folder of recordings, which nobody can ask", mend="Name a model that is called."
+            f"{name!r} is a folder of recordings, which nobody can ask", hint="Name a model that is called."
         )
     writer = Writer(catalog, name, where.prompts, language)
     check_prices_of(catalog, [name], limits)
@@ -196,7 +196,7 @@ def _writer(where: Places, name: str | None, language: str, limits: Spending) ->
 
 def _print_problems(messages: Messages, console: Console) -> None:
     """Rows that were left out, each by its line."""
-    from bench.charts.files import plain_text
+    from bench.figures import plain_text
 
     for problem in messages.problems[:MOST_PROBLEMS]:
         click.echo(f"{messages.name}:{problem.line}: left out: {plain_text(problem.fault)}", err=True)
@@ -225,9 +225,9 @@ def _progress(console: Console, what: str, things: str) -> Iterator[Callable[[in
 
 def _text(report: Report) -> str:
     """The report for a terminal."""
-    from bench.charts.files import plain_text
-    from bench.charts.topic_bars import caption
-    from bench.cli.tables import aligned
+    from bench.figures import plain_text
+    from bench.tables import text_table
+    from bench.topics.chart import caption
 
     source, rest = report.source, report.outliers
     part = f", {source.used:,} of them looked at" if source.used < source.found else ""
@@ -245,7 +245,7 @@ def _text(report: Report) -> str:
             [*row, covered]
             for row, covered in zip(rows, [*map(_covered_by, report.topics), "–"], strict=True)
         ]
-    lines.append(aligned(heads, rows, left={3, 4}))
+    lines.append(text_table(heads, rows, left={3, 4}))
     for topic in report.topics:
         draft = topic.draft
         if draft is not None and draft.status == "ok":

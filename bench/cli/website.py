@@ -30,8 +30,8 @@ def site() -> None:
 @places
 def build(output: str, site_url: str, source_url: str, where: Places) -> None:
     """Build the site of all boards in the results tree. Files that would not change are left alone."""
-    from bench.boards import all_suites
-    from bench.evidence import board_evidence
+    from bench.boards.evidence import board_evidence
+    from bench.boards.published import all_suites
     from bench.site.build import build_site
     from bench.site.labels import SuiteLabel
 

@@ -37,7 +37,7 @@ def tidy_table(tree: ResultsTree, suite: str, languages: Sequence[str] = ()) -> 
             raise UserError(
                 f"no results of suite {suite!r} in language {language!r}",
                 where=str(tree.root),
-                mend=f"There are: {', '.join(found)}.",
+                hint=f"There are: {', '.join(found)}.",
             )
     chosen = sorted(set(languages)) or found
     tables = [load(tree, suite, language).scores for language in chosen]
@@ -85,7 +85,7 @@ def _parquet(table: pd.DataFrame) -> bytes:
     except ImportError:
         raise UserError(
             "parquet needs pyarrow, which is not installed",
-            mend="Install it by `pip install 'rolecall[parquet]'`, or export csv or jsonl.",
+            hint="Install it by `pip install 'dramaturg[parquet]'`, or export csv or jsonl.",
         ) from None
     types = {"turn": pyarrow.int64(), "score": pyarrow.int64(), "is_refusal": pyarrow.bool_()}
     types["stale"] = pyarrow.bool_()

@@ -54,7 +54,7 @@ def import_pingpong(
     name = DEFAULT_SUITE if suite is None else suite
     for text, what in ((name, "suite"), (language, "language")):
         if slug(text) != text:
-            raise UserError(f"{text!r} cannot name a {what}", mend="Use small letters, digits and '-'.")
+            raise UserError(f"{text!r} cannot name a {what}", hint="Use small letters, digits and '-'.")
     choice = choice or Choice()
     suites = _suites(name, askers(path, choice))
     for target in suites.values():
@@ -99,7 +99,7 @@ def _check_target(tree: ResultsTree, suite: str, language: str, own_suites: froz
     if suite in own_suites or suite in NOT_SUITES:
         raise UserError(
             f"{suite!r} is not a suite for imports",
-            mend="Name another one by --suite: imported evidence stays apart.",
+            hint="Name another one by --suite: imported evidence stays apart.",
         )
     for info in tree.players(suite, language):
         first = next(tree.conversations(suite, language, info.player), None)
@@ -107,5 +107,5 @@ def _check_target(tree: ResultsTree, suite: str, language: str, own_suites: froz
             raise UserError(
                 "holds evidence that was not imported",
                 where=str(tree.player_folder(suite, language, info.player)),
-                mend="Name another suite by --suite.",
+                hint="Name another suite by --suite.",
             )

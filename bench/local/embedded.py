@@ -87,13 +87,13 @@ def check_model_file(path: Path) -> None:
             magic = file.read(len(GGUF_MAGIC))
     except OSError as error:
         what = f"{path.name} cannot be read from the package {MODEL_PACKAGE}: {error.strerror}"
-        raise EmbeddedModelError(what, where=WHERE, mend=MEND_MODEL_FILE) from error
+        raise EmbeddedModelError(what, where=WHERE, hint=MEND_MODEL_FILE) from error
     if size < MODEL_FILE_BYTES:
         what = f"{path.name} of the package {MODEL_PACKAGE} has {size:,} bytes, about 98,000,000 are due"
-        raise EmbeddedModelError(what, where=WHERE, mend=MEND_MODEL_FILE)
+        raise EmbeddedModelError(what, where=WHERE, hint=MEND_MODEL_FILE)
     if magic != GGUF_MAGIC:
         what = f"{path.name} of the package {MODEL_PACKAGE} is not a GGUF file"
-        raise EmbeddedModelError(what, where=WHERE, mend=MEND_MODEL_FILE)
+        raise EmbeddedModelError(what, where=WHERE, hint=MEND_MODEL_FILE)
 
 
 def find_model_file() -> Path:
@@ -103,11 +103,11 @@ def find_model_file() -> Path:
     """
     if find_spec(SERVER_PACKAGE) is None:
         what = f"the Python package {SERVER_PACKAGE} (the llama.cpp server) is not installed"
-        raise EmbeddedModelError(what, where=WHERE, mend=MEND_INSTALL)
+        raise EmbeddedModelError(what, where=WHERE, hint=MEND_INSTALL)
     spec = find_spec(MODEL_MODULE)
     if spec is None or spec.origin is None:
         what = f"the Python package {MODEL_PACKAGE} (the model's weights) is not installed"
-        raise EmbeddedModelError(what, where=WHERE, mend=MEND_INSTALL)
+        raise EmbeddedModelError(what, where=WHERE, hint=MEND_INSTALL)
     path = Path(spec.origin).with_name(MODEL_FILE)
     check_model_file(path)
     return path
@@ -203,13 +203,13 @@ class EmbeddedServer:
             status = process.wait(STEP_SECONDS) if not line else None
             raise self._error(f"the server did not start ({_described(status)})") from None
 
-    def _error(self, what: str, mend: str = "") -> EmbeddedModelError:
+    def _error(self, what: str, hint: str = "") -> EmbeddedModelError:
         lines = _last_lines(self._log)
         for sign, known in MENDS_OF_LAST_WORDS.items():
             if any(sign in line for line in lines):
-                mend = known.format(port=self._port)
+                hint = known.format(port=self._port)
         words = f"; its last words: {' | '.join(lines)}" if lines else ""
-        return EmbeddedModelError(what + words, where=WHERE, mend=mend)
+        return EmbeddedModelError(what + words, where=WHERE, hint=hint)
 
 
 def _spawn(command: list[str], log: IO[bytes]) -> subprocess.Popen[bytes]:

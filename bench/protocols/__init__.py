@@ -53,7 +53,7 @@ def protocol_for(suite: Suite, language: str, catalog: Catalog) -> Protocol:
         raise CatalogError(
             f"no protocol is called {suite.protocol!r}",
             where=str(suite.prompts / suite.protocol),
-            mend=f"A folder of suites bears a protocol's name: {', '.join(PROTOCOLS)}.",
+            hint=f"A folder of suites bears a protocol's name: {', '.join(PROTOCOLS)}.",
         )
     suite.check_models(catalog)
     return PROTOCOLS[suite.protocol](suite, language, catalog)

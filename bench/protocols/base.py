@@ -6,7 +6,7 @@ import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 from pydantic import JsonValue
 
@@ -15,14 +15,13 @@ from bench.catalog import Catalog, Sampling
 from bench.chat.requests import ChatRequest, Reply
 from bench.errors import CatalogError
 from bench.prompts import PromptSet
-from bench.records import Call, Cell, Conversation, Criterion, Judgement, Message, Role, sha256_of
+from bench.protocol_facts import ProtocolFacts
+from bench.records import Call, Cell, Conversation, Judgement, Message, Role, sha256_of
 from bench.suites import Suite
 from bench.toml_entries import Entry, entry_from
 
 Ask = Callable[[ChatRequest], Awaitable[Reply]]
 """Sends one request and returns how it ended."""
-
-LengthRule = Literal["paper_v2", "paper_v1", "none"]
 
 ASKS = 3
 """How often a model is asked for one usable reply: once, and again with the fault named."""
@@ -48,24 +47,8 @@ class Protocol(ABC):
     """One suite in one language, ready to be played and judged."""
 
     name: ClassVar[str]
-    """Also the name of its module here and of its folder in prompts/."""
-    criteria: ClassVar[tuple[Criterion, ...]]
-    """What a judge scores; all on one scale."""
-    roles: ClassVar[tuple[Role, ...]]
-    """The roles that have a template."""
-    plays_items: ClassVar[bool] = False
-    """It plays the items of a data set; else cards and situations."""
-    judged_in_talk: ClassVar[bool] = False
-    """The scores come while the conversation is held: judging it then takes no call, and a judgement's raw
-    replies are those of the conversation."""
-    spoken: ClassVar[bool] = False
-    """Its conversations have sound files."""
-    turn_label: ClassVar[str] = "Turn"
-    """What a reader is told that the turns of a verdict are."""
-    length_rule: ClassVar[LengthRule] = "none"
-    """How long answers are held against a player: see :mod:`bench.scores.length`."""
-    pools_turns: ClassVar[bool] = False
-    """A player's mean is over all its turns alike; else over its conversations."""
+    """Also the name of its module, of its facts file and of its folder in prompts/."""
+    facts: ClassVar[ProtocolFacts]
     options_type: ClassVar[type[Entry]] = NoOptions
 
     def __init__(self, suite: Suite, language: str, catalog: Catalog) -> None:
@@ -76,25 +59,25 @@ class Protocol(ABC):
         self.sounds = Sounds()
         self._check_suite()
         self.options: Any = entry_from(self.options_type, suite.entry.options, f"suite {suite.id}: options")
-        self.prompts = PromptSet(suite.prompts / suite.protocol, language, self.roles)
+        self.prompts = PromptSet(suite.prompts / suite.protocol, language, self.facts.roles)
 
     def _check_suite(self) -> None:
         """Raise CatalogError where the suite's file lacks what the protocol needs, or has what it ignores."""
         where, name = f"suite {self.suite.id}", f"protocol {self.name}"
-        interrogates = "interrogator" in self.roles
+        interrogates = self.facts.interrogated
         if interrogates and self.suite.interrogator is None:
             raise CatalogError(
-                "key 'interrogator' is missing", where=where, mend=f"Name one model there: {name} needs it."
+                "key 'interrogator' is missing", where=where, hint=f"Name one model there: {name} needs it."
             )
         if self.suite.interrogator is not None and not interrogates:
-            raise CatalogError(f"{name} has no interrogator", where=where, mend="Take [interrogator] out.")
+            raise CatalogError(f"{name} has no interrogator", where=where, hint="Take [interrogator] out.")
         where = f"{where}: languages.{self.language}"
-        if self.plays_items and not self.scenes.items:
-            mend = "Name the file of its items by `items`."
-            raise CatalogError(f"{name} plays the items of a data set", where=where, mend=mend)
-        if self.scenes.items and not self.plays_items:
-            mend = "Choose `characters` and `situations`, no `items`."
-            raise CatalogError(f"{name} plays cards in situations", where=where, mend=mend)
+        if self.facts.plays_items and not self.scenes.items:
+            hint = "Name the file of its items by `items`."
+            raise CatalogError(f"{name} plays the items of a data set", where=where, hint=hint)
+        if self.scenes.items and not self.facts.plays_items:
+            hint = "Choose `characters` and `situations`, no `items`."
+            raise CatalogError(f"{name} plays cards in situations", where=where, hint=hint)
 
     def check_models(self, players: Iterable[str], judges: Iterable[str]) -> None:
         """Raise CatalogError where one of these models cannot do what the protocol asks of it."""
@@ -103,7 +86,7 @@ class Protocol(ABC):
                 raise CatalogError(
                     f"{name!r} is a folder of recordings, which nobody can ask",
                     where=f"suite {self.suite.id}: protocol {self.name}",
-                    mend="Name a model that is called.",
+                    hint="Name a model that is called.",
                 )
 
     # What each protocol defines
@@ -153,7 +136,7 @@ class Protocol(ABC):
     def talkers(self, player: str) -> tuple[tuple[Role, str], ...]:
         """Role and model of all that are called while a conversation is held."""
         asking: tuple[tuple[Role, str], ...] = (
-            (("interrogator", self.interrogator),) if "interrogator" in self.roles else ()
+            (("interrogator", self.interrogator),) if self.facts.interrogated else ()
         )
         return (*asking, ("player", player))
 
@@ -163,7 +146,7 @@ class Protocol(ABC):
 
     def judge_calls(self) -> int:
         """Calls that a judgement takes if nothing has to be asked twice."""
-        return 0 if self.judged_in_talk else 1
+        return 0 if self.facts.judged_in_talk else 1
 
     def verdicts_due(self, conversation: Conversation) -> int:
         """How many turns an ok judgement of ``conversation`` has: one for each answer, unless a protocol says

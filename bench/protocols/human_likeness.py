@@ -14,7 +14,7 @@ from typing import Any
 from pydantic import Field, JsonValue
 
 from bench.chat.requests import ChatRequest, estimated_tokens
-from bench.likeness import BANDS, CANNOT_PLAY, MOST_ORDERS, LikenessItem, Order, item_of, orders_of
+from bench.protocol_facts import facts_of
 from bench.protocols._asking import (
     Read,
     Reader,
@@ -28,12 +28,12 @@ from bench.protocols._asking import (
     strict_object,
     updated,
 )
+from bench.protocols._likeness import BANDS, CANNOT_PLAY, MOST_ORDERS, LikenessItem, Order, item_of, orders_of
 from bench.protocols.base import Ask, Estimate, Protocol
 from bench.records import (
     Call,
     Cell,
     Conversation,
-    Criterion,
     Judgement,
     Message,
     TurnVerdict,
@@ -45,7 +45,8 @@ from bench.replies.bands import named
 from bench.replies.faults import in_order
 from bench.toml_entries import Entry
 
-CRITERION = Criterion(name="human_likeness", label="Human likeness", low=BANDS[0][0], high=BANDS[-1][1])
+FACTS = facts_of("human_likeness")
+(CRITERION,) = FACTS.criteria
 
 ANSWER_TOKENS = 80
 """A guess at a player's response where nothing bounds it, for estimates."""
@@ -64,10 +65,7 @@ class HumanLikeness(Protocol):
     """One suite of this protocol in one language."""
 
     name = "human_likeness"
-    criteria = (CRITERION,)
-    roles = ("player", "judge")
-    plays_items = True
-    turn_label = "Order"
+    facts = FACTS
     options_type = LikenessOptions
     options: LikenessOptions
 

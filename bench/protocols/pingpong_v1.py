@@ -15,6 +15,7 @@ from pydantic import JsonValue
 
 from bench.chat.requests import ChatRequest, estimated_tokens
 from bench.errors import CatalogError
+from bench.protocol_facts import facts_of
 from bench.protocols._asking import (
     READABLE,
     Read,
@@ -30,7 +31,6 @@ from bench.protocols.base import Ask, Estimate, answers_in
 from bench.records import (
     Cell,
     Conversation,
-    Criterion,
     Failure,
     Judgement,
     Message,
@@ -40,11 +40,7 @@ from bench.records import (
 from bench.replies import Rating, ReplyFault, rating, utterance
 from bench.replies.faults import in_order
 
-CRITERIA = (
-    Criterion(name="in_character", label="In character", low=1, high=10),
-    Criterion(name="entertaining", label="Entertaining", low=1, high=10),
-    Criterion(name="fluency", label="Fluency", low=1, high=10),
-)
+FACTS = facts_of("pingpong_v1")
 
 T = TypeVar("T")
 
@@ -53,27 +49,23 @@ class PingPongV1(CardProtocol):
     """One suite of this protocol in one language."""
 
     name = "pingpong_v1"
-    criteria = CRITERIA
-    roles = ("player", "interrogator")
-    judged_in_talk = True
-    length_rule = "paper_v1"
-    pools_turns = True
+    facts = FACTS
 
     def _check_suite(self) -> None:
         super()._check_suite()
         where, judge = f"suite {self.suite.id}", self.suite.entry.judge
         if self.suite.judges != (self.interrogator,):
-            mend = f'Set judge.models = ["{self.interrogator}"], or name another interrogator.'
+            hint = f'Set judge.models = ["{self.interrogator}"], or name another interrogator.'
             raise CatalogError(
                 f"in protocol {self.name} one model asks and judges: {self.interrogator!r} asks, "
                 f"{', '.join(map(repr, self.suite.judges))} would judge",
                 where=where,
-                mend=mend,
+                hint=hint,
             )
         if judge.sampling.given():
-            mend = "Set it in [interrogator], whose replies are the verdicts."
+            hint = "Set it in [interrogator], whose replies are the verdicts."
             raise CatalogError(
-                f"[judge] has sampling, which protocol {self.name} never uses", where=where, mend=mend
+                f"[judge] has sampling, which protocol {self.name} never uses", where=where, hint=hint
             )
 
     def check_models(self, players: Iterable[str], judges: Iterable[str]) -> None:
@@ -85,7 +77,7 @@ class PingPongV1(CardProtocol):
                     f"{name!r} cannot judge: in protocol {self.name} the interrogator does, and that is "
                     f"{self.interrogator!r}",
                     where=f"suite {self.suite.id}",
-                    mend="Make a suite with another interrogator.",
+                    hint="Make a suite with another interrogator.",
                 )
 
     # Fingerprints
@@ -145,7 +137,7 @@ class PingPongV1(CardProtocol):
         more = turn < self.turns(cell)
 
         def read(text: str) -> Rating:
-            return rating(text, turn=turn, criteria=CRITERIA, more=more)
+            return rating(text, turn=turn, criteria=FACTS.criteria, more=more)
 
         found = await self._ask(cell, turn, talk, ask, read, more=more)
         if found is None:
@@ -240,7 +232,7 @@ def _verdicts(conversation: Conversation) -> Read:
     repairs: list[str] = []
     for turn in range(1, answers_in(conversation) + 1):
         try:
-            found = rating(replies.get(turn, ""), turn=turn, criteria=CRITERIA, more=False)
+            found = rating(replies.get(turn, ""), turn=turn, criteria=FACTS.criteria, more=False)
         except ReplyFault as error:
             told = Failure(role="judge", turn=turn, outcome="parse_error", reason=error.fault)
             return Read(failure=told)
@@ -254,4 +246,4 @@ def reply_schema(
 ) -> dict[str, JsonValue]:
     """JSON Schema of an interrogator's reply, whose strings are bounded where the bounds are given."""
     said: dict[str, JsonValue] = {"next_utterance": utterance_of(utterance)} if more else {}
-    return strict_object((rating_of(CRITERIA, reason) if rate else {}) | said)
+    return strict_object((rating_of(FACTS.criteria, reason) if rate else {}) | said)

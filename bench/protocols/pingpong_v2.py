@@ -10,6 +10,7 @@ from __future__ import annotations
 from pydantic import JsonValue
 
 from bench.chat.requests import ChatRequest, estimated_tokens
+from bench.protocol_facts import facts_of
 from bench.protocols._asking import (
     Read,
     Reader,
@@ -24,23 +25,17 @@ from bench.protocols._asking import (
 )
 from bench.protocols._cards import CardProtocol, Talk, card_facts, rating_of, utterance_of
 from bench.protocols.base import Ask, Estimate
-from bench.records import Cell, Conversation, Criterion, Judgement, Message, TurnVerdict, sha256_of
+from bench.records import Cell, Conversation, Judgement, Message, TurnVerdict, sha256_of
 from bench.replies import utterance, verdict
 
-CRITERIA = (
-    Criterion(name="in_character", label="In character", low=1, high=5),
-    Criterion(name="entertaining", label="Entertaining", low=1, high=5),
-    Criterion(name="fluency", label="Fluency", low=1, high=5),
-)
+FACTS = facts_of("pingpong_v2")
 
 
 class PingPongV2(CardProtocol):
     """One suite of this protocol in one language."""
 
     name = "pingpong_v2"
-    criteria = CRITERIA
-    roles = ("player", "interrogator", "judge")
-    length_rule = "paper_v2"
+    facts = FACTS
 
     # Fingerprints
 
@@ -171,7 +166,7 @@ def _reader(turns: int) -> Reader:
     """Reads a judge's reply about so many turns."""
 
     def read(text: str) -> tuple[tuple[TurnVerdict, ...], tuple[str, ...]]:
-        found = verdict(text, turns=turns, criteria=CRITERIA)
+        found = verdict(text, turns=turns, criteria=FACTS.criteria)
         return found.turns, found.repairs
 
     return read
@@ -188,7 +183,7 @@ def verdict_schema(turns: int, limit: int | None) -> dict[str, JsonValue]:
     Without ``limit`` it keeps to what strict structured output takes everywhere; with it, reasons are at most
     that many characters long and entry N is about turn N.
     """
-    entry = rating_of(CRITERIA, limit)
+    entry = rating_of(FACTS.criteria, limit)
     if limit is None:
         items = strict_object({"turn": {"type": "integer"}, **entry})
         return strict_object({"scores": {"type": "array", "items": items}})

@@ -37,6 +37,7 @@ from bench.chat.requests import (
     estimated_tokens,
 )
 from bench.errors import CatalogError
+from bench.protocol_facts import facts_of
 from bench.protocols._asking import READABLE, Read, ask_judge, coordinates, judgement, reread, updated
 from bench.protocols.base import ASKS, Ask, Estimate, Protocol
 from bench.records import (
@@ -44,7 +45,6 @@ from bench.records import (
     Call,
     Cell,
     Conversation,
-    Criterion,
     Failure,
     Judgement,
     Message,
@@ -54,9 +54,10 @@ from bench.records import (
     sealed,
     sha256_of,
 )
-from bench.replies.speech import HIGHEST, LOWEST, STEPS_SCHEMA, THRESHOLD, speech_verdict
+from bench.replies.speech import STEPS_SCHEMA, THRESHOLD, speech_verdict
 
-CRITERION = Criterion(name="role_play", label="Role play", low=LOWEST, high=HIGHEST)
+FACTS = facts_of("speech_roleplay")
+(CRITERION,) = FACTS.criteria
 
 ANSWER_SECONDS = 15
 """A guess at the length of an answer, for estimates."""
@@ -77,11 +78,7 @@ class SpeechRoleplay(Protocol):
     """One suite of this protocol in one language."""
 
     name = "speech_roleplay"
-    criteria = (CRITERION,)
-    roles = ("judge",)
-    plays_items = True
-    spoken = True
-    turn_label = "Answer"
+    facts = FACTS
     options_type = SoundLimits
     options: SoundLimits
 
@@ -101,21 +98,21 @@ class SpeechRoleplay(Protocol):
         where = f"suite {self.suite.id}: protocol {self.name}"
         for name in judges:
             if not self.catalog.model(name).audio_input:
-                mend = f"Name another judge, or set audio_input = true in [models.{name!r}] if it does hear."
-                raise CatalogError(f"judge {name!r} takes no audio input", where=where, mend=mend)
+                hint = f"Name another judge, or set audio_input = true in [models.{name!r}] if it does hear."
+                raise CatalogError(f"judge {name!r} takes no audio input", where=where, hint=hint)
         hears = any(given.audio for given in self._given.values())
         for name in players:
             folder, entry = self.catalog.recordings(name), self.catalog.model(name)
             if folder is not None:
                 if not folder.is_dir():
-                    mend = f"Put the recorded answers there, or set `recordings` in {self.catalog.path}."
-                    raise CatalogError(f"player {name!r}: no such folder", where=str(folder), mend=mend)
+                    hint = f"Put the recorded answers there, or set `recordings` in {self.catalog.path}."
+                    raise CatalogError(f"player {name!r}: no such folder", where=str(folder), hint=hint)
             elif entry.audio_output is None:
-                mend = 'If it speaks, set audio_output = { voice = "..." } in its entry of models.toml.'
-                raise CatalogError(f"player {name!r} gives no audio output", where=where, mend=mend)
+                hint = 'If it speaks, set audio_output = { voice = "..." } in its entry of models.toml.'
+                raise CatalogError(f"player {name!r} gives no audio output", where=where, hint=hint)
             elif hears and not entry.audio_input:
-                mend = "Some instructions are spoken: set audio_input = true if it hears, or name another."
-                raise CatalogError(f"player {name!r} takes no audio input", where=where, mend=mend)
+                hint = "Some instructions are spoken: set audio_input = true if it hears, or name another."
+                raise CatalogError(f"player {name!r} takes no audio input", where=where, hint=hint)
 
     def player_parameters(self, player: str) -> dict[str, JsonValue]:
         parameters = super().player_parameters(player)

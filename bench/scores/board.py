@@ -10,6 +10,7 @@ import pandas as pd
 from pydantic import Field
 
 from bench.errors import UserError
+from bench.protocol_facts import facts_of
 from bench.records import SCHEMA_VERSION, Openness, PlayerInfo, Record
 from bench.results import ResultsTree
 from bench.scores import paper
@@ -17,7 +18,6 @@ from bench.scores.bootstrap import CONFIDENCE
 from bench.scores.frame import Frames, load
 from bench.scores.ledger import Scene, conversation_counts, judgement_counts, ledger, scenes_of
 from bench.scores.robust import CORRECTION, detectable_difference, robust_grid, robust_numbers, separability
-from bench.scores.rules import rules_of
 from bench.scores.weights import CUSTOM, EQUAL, Weights, checked_weights, standard_weightings
 
 RESAMPLES = 1000
@@ -166,7 +166,7 @@ def board(
         raise UserError(
             f"no results of suite {suite!r} in language {language!r}",
             where=str(tree.root),
-            mend="Run it first: `bench run`.",
+            hint="Run it first: `bench run`.",
         )
     if judges is not None:
         unknown = sorted(set(judges) - set(frames.judges))
@@ -174,7 +174,7 @@ def board(
             raise UserError(
                 f"no judgements by {', '.join(unknown)}",
                 where=f"{suite}/{language}",
-                mend=f"Judges of this board: {', '.join(frames.judges) or 'none'}.",
+                hint=f"Judges of this board: {', '.join(frames.judges) or 'none'}.",
             )
         frames = frames.only_judges(judges)
     return board_of(frames, weights=weights, resamples=resamples, seed=seed, scenes=scenes)
@@ -190,14 +190,14 @@ def board_of(
 ) -> Board:
     """The board of evidence that is loaded already."""
     if resamples < 1:
-        raise UserError(f"{resamples} resamples are too few for an interval", mend="Ask for 1000 or more.")
+        raise UserError(f"{resamples} resamples are too few for an interval", hint="Ask for 1000 or more.")
     standard = standard_weightings(frames.criteria)
     main, main_weights = EQUAL, standard[EQUAL]
     if weights is not None:
         main, main_weights = CUSTOM, checked_weights(weights, frames.criteria)
     weightings = {main: main_weights, **standard}
     scored, median = paper_numbers(frames, weightings, resamples=resamples, seed=seed)
-    gap = rules_of(frames.protocol).gap
+    gap = paper.rank_gap(facts_of(frames.protocol))
     tables = {name: paper.ranked(_published(scored, name), gap) for name in weightings}
     counts = _counts(frames, scenes_of(frames) if scenes is None else list(scenes))
     summary, robust = _robust(frames, main_weights, resamples, seed)
@@ -243,7 +243,7 @@ def paper_numbers(
     lengths = {str(p): int(n) for p, n in paper.answer_lengths(frames.conversations).items()}
     scored_names = sorted({str(p) for p in conversations.index.get_level_values("player")})
     median = paper.median_length([lengths[name] for name in scored_names])
-    multiplied = rules_of(frames.protocol).length == "paper_v2"
+    multiplied = facts_of(frames.protocol).length_rule == "paper_v2"
     factors = {
         name: paper.length_factor(lengths[name], median or 0.0) if multiplied else 1.0
         for name in scored_names
@@ -266,7 +266,7 @@ def paper_numbers(
 def _robust(
     frames: Frames, weights: Weights, resamples: int, seed: int
 ) -> tuple[RobustSummary | None, dict[str, RobustScore]]:
-    if rules_of(frames.protocol).scale is None or frames.scores.empty:
+    if facts_of(frames.protocol).scale is None or frames.scores.empty:
         return None, {}
     key: list[str | int] = [seed, frames.suite, frames.language]
     table, pairs = robust_numbers(robust_grid(frames, weights), resamples=resamples, key=key)

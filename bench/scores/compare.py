@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from bench.protocol_facts import facts_of
 from bench.scores import paper
 from bench.scores.frame import Frames
 from bench.scores.policy import PAPER, POLICIES, ROBUST, Policy, scene_scores
-from bench.scores.rules import rules_of
 from bench.scores.weights import EQUAL, Weights, standard_weightings
 
 
@@ -49,7 +49,7 @@ def scored_by(frames: Frames, method: Method) -> pd.DataFrame:
     means.index = means.index.astype(str)
     normalised = paper.length_normalised(frames, means)
     table = pd.DataFrame({"length_norm_score": normalised, "score": means}).map(paper.published)
-    return paper.ranked(table, rules_of(frames.protocol).gap)
+    return paper.ranked(table, paper.rank_gap(facts_of(frames.protocol)))
 
 
 def compare_methods(frames: Frames) -> pd.DataFrame:

@@ -18,9 +18,9 @@ import numpy as np
 import pandas as pd
 
 from bench.errors import RecordError
+from bench.protocol_facts import facts_of
 from bench.records import Cell, Conversation, Judgement, PlayerInfo, messages_sha256, re_asks
 from bench.results import ResultsTree
-from bench.scores.rules import rules_of
 
 SCENE = ["player", "character", "situation"]
 """Columns that name a conversation within a board."""
@@ -134,7 +134,7 @@ def _check_folders(tree: ResultsTree, suite: str, language: str, players: tuple[
             raise RecordError(
                 f"player.json of {info.player!r} lies in another player's folder",
                 where=str(tree.board_folder(suite, language)),
-                mend="Give each player one folder, named as `bench run` names it.",
+                hint="Give each player one folder, named as `bench run` names it.",
             )
         seen.add(info.player)
 
@@ -185,7 +185,7 @@ class _Collected:
                 f"holds a record of {cell.suite} {cell.language} {cell.player}"
                 f" ({cell.character}, {cell.situation})",
                 where=str(self.tree.player_folder(*here)),
-                mend="Move it back, or restore the tree from version control.",
+                hint="Move it back, or restore the tree from version control.",
             )
         if self.wanted is not None and cell.version != self.wanted:
             return False
@@ -230,7 +230,7 @@ class _Collected:
                 raise RecordError(
                     f"holds records of several {what}s: {', '.join(sorted(found))}",
                     where=str(self.tree.board_folder(self.suite, self.language)),
-                    mend="Their numbers cannot be compared: choose one version.",
+                    hint="Their numbers cannot be compared: choose one version.",
                 )
         conversations = _table("conversations", self.conversations, self.suite, self.language)
         judgements = _table("judgements", self.judgements, self.suite, self.language)
@@ -281,7 +281,7 @@ def _cost(record: Conversation | Judgement) -> str | None:
 
 def _criteria(rows: list[tuple[int, int, str, int, bool]], protocol: str, board: str) -> tuple[str, ...]:
     """The criteria's names, the protocol's in its order and others by name; all judgements must agree."""
-    place = {name: n for n, name in enumerate(rules_of(protocol).criteria)}
+    place = {name: n for n, name in enumerate(facts_of(protocol).criterion_names)}
     names = sorted({row[2] for row in rows}, key=lambda name: (place.get(name, len(place)), name))
     counts = dict.fromkeys(names, 0)
     for row in rows:
@@ -336,7 +336,7 @@ def _scores_table(rows: list[tuple[int, int, str, int, bool]], judgements: pd.Da
 
 def _check_scale(scores: pd.DataFrame, protocol: str, board: str) -> None:
     """A score off its protocol's scale must not enter a mean."""
-    scale = rules_of(protocol).scale
+    scale = facts_of(protocol).scale
     if scale is not None:
         low, high = scale
         off = scores[(scores["score"] < low) | (scores["score"] > high)]
@@ -345,7 +345,7 @@ def _check_scale(scores: pd.DataFrame, protocol: str, board: str) -> None:
             raise RecordError(
                 f"{row['criterion']} {row['score']} in turn {row['turn']} is not in {low:.0f} to {high:.0f}",
                 where=f"{board}/{row['player']}/{row['judge']}/{row['character']}.{row['situation']}",
-                mend="Restore the file from version control, or judge again.",
+                hint="Restore the file from version control, or judge again.",
             )
 
 

@@ -1,6 +1,6 @@
 """The paper's scoring, kept exactly: see "The numbers" in the design notes and the methods page.
 
-What differs from protocol to protocol is in :mod:`bench.scores.rules`.
+What differs between protocols is in :mod:`bench.protocol_facts`.
 
 From turns to a board, each step one function: :func:`judge_scores` (mean over turns, then over criteria),
 :func:`conversation_scores` (plain average across judges), :func:`player_scores` (mean over conversations,
@@ -15,13 +15,19 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
+from bench.protocol_facts import ProtocolFacts, facts_of
 from bench.scores.bootstrap import NOISE_DECIMALS, Array, mean_half_widths
 from bench.scores.frame import SCENE, Frames
-from bench.scores.rules import PAPER_GAP, rules_of
 from bench.scores.weights import Weights
 
 LENGTH_STRENGTH = 0.07
 """The most that long answers can cost, as a share of the score."""
+
+PAPER_GAP = 6
+"""Players share a rank with the leader of their group unless they score more than this many hundredths of a
+point below it, on version 2's scale of 1 to 5."""
+PAPER_WIDTH = 4.0
+"""Highest minus lowest score of version 2's scale."""
 
 V1_REACH = 3.0
 """In version 1, how many median lengths beyond the median it takes for tanh(1) of the largest penalty."""
@@ -122,7 +128,7 @@ def length_terms(frames: Frames, means: pd.Series) -> pd.DataFrame:
     ``paper_v1``: shift (largest - smallest score) * min(0, tanh((L - l) / (3 L))), from its public code.
     ``none``: the score as it is.
     """
-    rule = rules_of(frames.protocol).length
+    rule = facts_of(frames.protocol).length_rule
     players = [str(player) for player in means.index]
     terms = pd.DataFrame({"factor": 1.0, "shift": 0.0}, index=pd.Index(players, name="player"))
     if rule == "paper_v2":
@@ -150,7 +156,7 @@ def length_normalised(frames: Frames, means: pd.Series) -> pd.Series:
 def turn_weights(frames: Frames, conversations: pd.Index) -> Array | None:
     """How much each of ``conversations`` (by player, character, situation) weighs in its player's mean: its
     answers where the protocol pools turns, else None, for all alike."""
-    if not rules_of(frames.protocol).pools_turns:
+    if not facts_of(frames.protocol).pools_turns:
         return None
     table = frames.conversations
     turns = dict(
@@ -226,6 +232,12 @@ def published(value: float) -> float:
 def hundredths(score: float) -> int:
     """The score as printed with two decimals, as a whole number of hundredths."""
     return int(f"{score:.2f}".replace(".", ""))
+
+
+def rank_gap(facts: ProtocolFacts) -> float:
+    """PAPER_GAP as the same share of this protocol's scale: 6 on 1 to 5, 13.5 on 1 to 10, 150 on 0 to 100."""
+    low, high = facts.scale or (0.0, PAPER_WIDTH)
+    return PAPER_GAP * (high - low) / PAPER_WIDTH
 
 
 def ranks(printed: Sequence[int], gap: float = PAPER_GAP) -> list[int]:

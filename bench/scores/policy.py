@@ -13,10 +13,9 @@ import numpy as np
 import pandas as pd
 
 from bench.errors import UserError
-from bench.protocols import PROTOCOLS
+from bench.protocol_facts import facts_of, known_protocols
 from bench.scores import paper
 from bench.scores.frame import SCENE, Frames
-from bench.scores.rules import rules_of
 from bench.scores.weights import Weights
 
 OWN_FAILURES = frozenset({"empty", "length", "content_filter", "refused", "bad_audio"})
@@ -51,11 +50,11 @@ POLICIES: dict[str, Policy] = {
 
 def scale_of(frames: Frames) -> tuple[float, float]:
     """The lowest and highest score of the board's protocol. Raises UserError for an unknown protocol."""
-    scale = rules_of(frames.protocol).scale
+    scale = facts_of(frames.protocol).scale
     if scale is None:
         raise UserError(
             f"the scale of protocol {frames.protocol!r} is not known",
-            mend=f"Its records need a protocol that is here: {', '.join(PROTOCOLS)}.",
+            hint=f"Its records need a protocol that is here: {', '.join(known_protocols())}.",
         )
     return scale
 

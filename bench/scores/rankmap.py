@@ -1,7 +1,7 @@
 """Rank maps: our board beside another benchmark's list, over the models that both have.
 
-Models are matched by the alias table alone (see :mod:`bench.external`). Ranks are among the shared models, 1
-the best, equal scores sharing their average rank.
+Models are matched by the alias table alone (see :mod:`bench.scores.external`). Ranks are among the shared
+models, 1 the best, equal scores sharing their average rank.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ import numpy as np
 from scipy import stats
 
 from bench.errors import UserError
-from bench.external import Alias, Published
 from bench.records import SCHEMA_VERSION, Record
 from bench.scores.board import Board
 from bench.scores.correlation import LEAST, Correlation, correlation
+from bench.scores.external import Alias, Published
 from bench.scores.paper import published
 
 SPAN = 0.5
@@ -195,7 +195,7 @@ def matched(
             raise UserError(
                 f"{theirs.name} holds no {alias.names[theirs.name]!r}, as {alias.model!r} is called there",
                 where="aliases.toml",
-                mend="Write the name as the list prints it.",
+                hint="Write the name as the list prints it.",
             )
         found = [one for one in ours if one.player in alias.ids]
         found = found or [one for one in ours if one.model in alias.ids]
@@ -217,7 +217,7 @@ def _check_pairs(pairs: list[tuple[Alias, Ours]]) -> None:
             raise UserError(
                 f"player {one.player!r} is both {seen[one.player]!r} and {alias.model!r}",
                 where="aliases.toml",
-                mend="Name it in one table only.",
+                hint="Name it in one table only.",
             )
         seen[one.player] = alias.model
 

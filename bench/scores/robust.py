@@ -19,6 +19,7 @@ import numpy.typing as npt
 import pandas as pd
 from scipy import optimize, special, stats
 
+from bench.protocol_facts import facts_of
 from bench.scores import paper
 from bench.scores.bootstrap import (
     CONFIDENCE,
@@ -30,7 +31,6 @@ from bench.scores.bootstrap import (
 )
 from bench.scores.frame import Frames
 from bench.scores.policy import ROBUST, Policy, scene_scores
-from bench.scores.rules import rules_of
 from bench.scores.weights import Weights
 
 Correction = Literal["holm", "bh", "none"]
@@ -219,7 +219,7 @@ def told_apart(frames: Frames, weights: Weights) -> set[tuple[str, str]] | None:
 
     None where that cannot be asked: nothing is scored, or the protocol's scale is not known.
     """
-    if rules_of(frames.protocol).scale is None or frames.scores.empty:
+    if facts_of(frames.protocol).scale is None or frames.scores.empty:
         return None
     return surely_better(paired_differences(robust_grid(frames, weights)))
 

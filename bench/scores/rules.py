@@ -1,58 +1,81 @@
-"""What scoring needs to know of a protocol: scale, criteria, and the rules that make a player's number.
+"""The rules of the method, each once, as functions of one record: what counts, and how it is averaged.
 
-The facts are the protocol's own. Evidence of a protocol that has no module here is scored as version 2 is,
-but without a scale.
+Boards, pages, the audit and agreement all use these. ``Conversation.answers()`` in :mod:`bench.records` says
+what an answer is.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from statistics import fmean
+from typing import Literal
 
-from bench.protocols import PROTOCOLS
-from bench.protocols.base import LengthRule
+from bench.records import Conversation, Judgement, messages_sha256
 
-Scale = tuple[float, float]
+Standing = Literal["counts", "refusal", "stale", "failed"]
+"""What a judgement is worth: it counts; its judge saw a refusal in some turn; it is about messages that the
+conversation no longer has; or the judge gave no usable verdict."""
 
-PAPER_GAP = 6
-"""In hundredths of a point, on version 2's scale: a group of players that share a rank ends where a printed
-score lies further below the group's leader."""
-PAPER_WIDTH = 4.0
-"""From the lowest to the highest score of version 2."""
+
+def saw_refusal(judgement: Judgement) -> bool:
+    """Whether the judge saw a refusal in any turn."""
+    return judgement.status == "ok" and any(turn.is_refusal for turn in judgement.turns)
+
+
+def is_stale(judgement: Judgement, conversation: Conversation | None) -> bool:
+    """Whether the judged messages are not those that the conversation has now (or there is none)."""
+    if conversation is None:
+        return True
+    return judgement.conversation_sha256 != messages_sha256(conversation.messages)
+
+
+def standing_of(judgement: Judgement, conversation: Conversation | None) -> Standing:
+    """What ``judgement`` is worth."""
+    if judgement.status != "ok":
+        return "failed"
+    if is_stale(judgement, conversation):
+        return "stale"
+    return "refusal" if saw_refusal(judgement) else "counts"
+
+
+def criterion_means(judgement: Judgement) -> dict[str, float]:
+    """Each criterion's mean over the turns of an ok judgement; empty for a failed one."""
+    names = judgement.turns[0].scores if judgement.status == "ok" and judgement.turns else {}
+    return {name: fmean(turn.scores[name] for turn in judgement.turns) for name in names}
+
+
+def final_score(means: Mapping[str, float]) -> float | None:
+    """A judge's final score: the plain mean of the criteria's means; None without any."""
+    return fmean(means.values()) if means else None
 
 
 @dataclass(frozen=True)
-class Rules:
-    """The rules of one protocol."""
+class Dispute:
+    """The turn of a conversation on which its judges differ most."""
 
-    scale: Scale | None
-    """Lowest and highest score of its criteria; None where nobody knows."""
-    criteria: tuple[str, ...] = ()
-    """In the order in which they are shown and weights are typed."""
-    labels: tuple[str, ...] = ()
-    length: LengthRule = "paper_v2"
-    """How long answers are held against a player (see :func:`bench.scores.paper.length_terms`)."""
-    turn_label: str = "Turn"
-    """What the turns of a verdict are."""
-    pools_turns: bool = False
-    """A player's mean is over all its turns alike; else over its conversations."""
-
-    @property
-    def gap(self) -> float:
-        """PAPER_GAP as the same share of this scale: 6 on 1 to 5, 13.5 on 1 to 10, 150 on 0 to 100."""
-        low, high = self.scale or (0.0, PAPER_WIDTH)
-        return PAPER_GAP * (high - low) / PAPER_WIDTH
+    gap: int
+    """Largest minus smallest score, summed over the criteria."""
+    turn: int
+    scores: dict[str, dict[str, int]]
+    """Judge to criterion to score."""
 
 
-def rules_of(protocol: str) -> Rules:
-    """The rules of the protocol that is called ``protocol``."""
-    kind = PROTOCOLS.get(protocol)
-    if kind is None:
-        return Rules(scale=None)
-    return Rules(
-        scale=(float(kind.criteria[0].low), float(kind.criteria[0].high)),
-        criteria=tuple(criterion.name for criterion in kind.criteria),
-        labels=tuple(criterion.label for criterion in kind.criteria),
-        length=kind.length_rule,
-        turn_label=kind.turn_label,
-        pools_turns=kind.pools_turns,
-    )
+def dispute_of(judgements: Sequence[Judgement]) -> Dispute | None:
+    """The most disputed turn of ``judgements`` of one conversation (the first, if several tie).
+
+    None if there are fewer than two judgements, or they agree everywhere. ``judgements``: those that count.
+    """
+    turns: dict[int, dict[str, dict[str, int]]] = {}
+    for judgement in judgements:
+        for verdict in judgement.turns:
+            turns.setdefault(verdict.turn, {})[judgement.judge] = dict(verdict.scores)
+    disputes = [Dispute(_gap(list(scores.values())), turn, scores) for turn, scores in sorted(turns.items())]
+    worst = max(disputes, key=lambda dispute: dispute.gap, default=None)
+    return worst if worst is not None and worst.gap > 0 else None
+
+
+def _gap(given: Sequence[Mapping[str, int]]) -> int:
+    names = {name for scores in given for name in scores}
+    by_name = [[scores[name] for scores in given if name in scores] for name in names]
+    return sum(max(values) - min(values) for values in by_name)

@@ -61,10 +61,10 @@ def separation(frames: Frames, player: str, other: str, weights: Weights | None 
             raise UserError(
                 f"no player {name!r} with scores on this board",
                 where=f"{frames.suite} {frames.language}",
-                mend=f"There are: {', '.join(grid.players) or 'none'}.",
+                hint=f"There are: {', '.join(grid.players) or 'none'}.",
             )
     if player == other:
-        raise UserError(f"{player!r} is the same player twice", mend="Name two players.")
+        raise UserError(f"{player!r} is the same player twice", hint="Name two players.")
     table = paired_differences(grid)
     pair = table[table["player"].isin([player, other]) & table["other"].isin([player, other])].iloc[0]
     sign = 1 if pair["player"] == player else -1

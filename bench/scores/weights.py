@@ -40,11 +40,11 @@ def checked_weights(weights: Weights, criteria: Sequence[str]) -> dict[str, floa
         if weight and not SMALLEST <= weight <= LARGEST:
             raise UserError(
                 f"weight {weight!r} of {name} is neither 0 nor from {SMALLEST:f} to {LARGEST:.0f}",
-                mend="Only the proportions matter: 2,1,1 is as good as 2000,1000,1000.",
+                hint="Only the proportions matter: 2,1,1 is as good as 2000,1000,1000.",
             )
     complete = {name: float(weights.get(name, 0.0)) for name in criteria}
     if not sum(complete.values()) > 0:
-        raise UserError("all weights are zero", mend="Give at least one criterion a weight.")
+        raise UserError("all weights are zero", hint="Give at least one criterion a weight.")
     return complete
 
 
@@ -62,14 +62,14 @@ def parse_weights(text: str, criteria: Sequence[str]) -> tuple[str, dict[str, fl
         pairs = [(name.strip(), value) for name, _, value in (part.partition("=") for part in parts)]
         twice = [name for name, count in Counter(name for name, _ in pairs).items() if count > 1]
         if twice:
-            raise UserError(f"weights {text!r}: {twice[0]!r} has two", mend="Give each criterion one weight.")
+            raise UserError(f"weights {text!r}: {twice[0]!r} has two", hint="Give each criterion one weight.")
         given = {name: _number(value, text) for name, value in pairs}
     elif len(parts) == len(criteria):
         given = {name: _number(part, text) for name, part in zip(criteria, parts, strict=True)}
     else:
         raise UserError(
             f"weights {text!r} are not understood",
-            mend=f"Give one of {', '.join(named)}, or {len(criteria)} numbers for {', '.join(criteria)}.",
+            hint=f"Give one of {', '.join(named)}, or {len(criteria)} numbers for {', '.join(criteria)}.",
         )
     return CUSTOM, checked_weights(given, criteria)
 
@@ -82,4 +82,4 @@ def _number(text: str, whole: str) -> float:
 
 
 def _unknown(name: str, criteria: Iterable[str]) -> UserError:
-    return UserError(f"unknown criterion {name!r}", mend=f"Criteria are {', '.join(criteria)}.")
+    return UserError(f"unknown criterion {name!r}", hint=f"Criteria are {', '.join(criteria)}.")

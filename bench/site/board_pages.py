@@ -80,4 +80,4 @@ def shard(context: BoardContext, player: str) -> str:
         },
     }
     text = json.dumps(data, separators=(",", ":"), sort_keys=True)
-    return f'rolecallShard("{paths.slug(player)}",{text});\n'
+    return f'dramaturgShard("{paths.slug(player)}",{text});\n'

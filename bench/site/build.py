@@ -12,9 +12,9 @@ from typing import Any
 
 from bench.catalog import Catalog
 from bench.errors import SiteError
-from bench.external import FOLDER, Alias, Published, load_aliases, load_published, published_lists
 from bench.records import PlayerInfo, canonical
 from bench.results import ResultsTree
+from bench.scores.external import FOLDER, Alias, Published, load_aliases, load_published, published_lists
 from bench.scores.forms import to_csv, to_json
 from bench.scores.frame import Frames, load
 from bench.scores.ledger import Scene
@@ -136,7 +136,7 @@ def _checked(place: BoardPlace) -> BoardPlace:
         if paths.SAFE.fullmatch(name) is None:
             raise SiteError(
                 f"the results tree has a folder {name!r}, which bench did not make",
-                mend="Rename or remove it.",
+                hint="Rename or remove it.",
             )
     return place
 
@@ -307,7 +307,7 @@ class _Build:
             self.folder.write("CITATION.cff", cite.source)
         for name, text in self.stage1.pages.items():
             for part, values in parts.items():
-                marker = f'<div data-rolecall="{part}"></div>'
+                marker = f'<div data-dramaturg="{part}"></div>'
                 if marker in text:
                     before, _, after = text.partition(marker)
                     text = before + self.pages.render(part, values(name)) + after

@@ -10,10 +10,10 @@ from typing import Any
 
 from markupsafe import Markup
 
-from bench.external import Alias, Published
 from bench.records import PlayerInfo
 from bench.results import ResultsTree
 from bench.scores.board import Board
+from bench.scores.external import Alias, Published
 from bench.site import paths
 from bench.site.cells import CellSummary
 from bench.site.evidence import BoardEvidence

@@ -10,6 +10,7 @@ from pydantic import JsonValue
 from scipy import stats
 
 from bench.catalog import Catalog
+from bench.protocol_facts import facts_of
 from bench.scores import paper
 from bench.scores.analyses.alone import NUMBERS
 from bench.scores.analyses.preference import judge_models
@@ -23,7 +24,6 @@ from bench.scores.bootstrap import CONFIDENCE
 from bench.scores.frame import Frames
 from bench.scores.ledger import Scene
 from bench.scores.robust import paired_differences, robust_grid, scenes_needed
-from bench.scores.rules import rules_of
 from bench.scores.weights import EQUAL, standard_weightings
 
 PAIRS_UP_TO = 100
@@ -136,7 +136,7 @@ def _alone(made: Report) -> dict[str, dict[str, dict[str, WeightedScore]]]:
 
 
 def _pairs(frames: Frames) -> dict[str, dict[str, Pair]]:
-    if rules_of(frames.protocol).scale is None:
+    if facts_of(frames.protocol).scale is None:
         return {}
     equal = standard_weightings(frames.criteria)[EQUAL]
     table = paired_differences(robust_grid(frames, equal))

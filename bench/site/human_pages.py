@@ -9,6 +9,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from bench.agreement.chart import agreement_file, caption, prefix_of, rows_of
 from bench.agreement.disputes import Dispute
 from bench.agreement.ensembles import METHODS
 from bench.agreement.forms import agreement_csv, agreement_json
@@ -19,8 +20,7 @@ from bench.agreement.study import hashes, match, study_panel
 from bench.annotate.records import StudyFile
 from bench.annotate.store import load_study, read_study, studies
 from bench.catalog import Catalog
-from bench.charts.agreement import agreement_file, caption, prefix_of, rows_of
-from bench.charts.files import FORMS
+from bench.figures import FORMS
 from bench.results import ResultsTree
 from bench.scores.frame import Frames, load
 from bench.site import paths

@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 from bench.errors import SiteError
 from bench.files import storage_error
 
-MARKER = ".rolecall-site"
+MARKER = ".dramaturg-site"
 """Says that the folder holds a site of ours, so that a build may delete stale files in it."""
 
 
@@ -20,12 +20,12 @@ class OutputFolder:
         self.kept: set[str] = set()
         self.written = 0
         if root.exists() and not root.is_dir():
-            raise SiteError("is not a folder", where=str(root), mend="Name another output folder.")
+            raise SiteError("is not a folder", where=str(root), hint="Name another output folder.")
         if root.is_dir() and not (root / MARKER).exists() and any(root.iterdir()):
             raise SiteError(
                 "holds files that are not a site built by bench",
                 where=str(root),
-                mend="Name an empty folder, or one that was built before.",
+                hint="Name an empty folder, or one that was built before.",
             )
         self.write(MARKER, b"Built by `bench site build`; a build deletes what it did not write.\n")
 

@@ -64,9 +64,9 @@ def feed(versions: list[Version], site_url: str) -> str | None:
     return (
         '<?xml version="1.0" encoding="UTF-8"?>\n'
         '<feed xmlns="http://www.w3.org/2005/Atom">\n'
-        f"<title>Rolecall: changes</title>\n<id>{escape(base) or 'urn:rolecall:changelog'}</id>\n"
+        f"<title>Dramaturg: changes</title>\n<id>{escape(base) or 'urn:dramaturg:changelog'}</id>\n"
         f'<link rel="self" href="{escape(base)}{FEED}"/>\n<link href="{escape(base)}changelog.html"/>\n'
-        f"<updated>{latest}T00:00:00Z</updated>\n<author><name>The Rolecall contributors</name></author>\n"
+        f"<updated>{latest}T00:00:00Z</updated>\n<author><name>The Dramaturg contributors</name></author>\n"
         f"{entries}</feed>\n"
     )
 
@@ -75,7 +75,7 @@ def _entry(version: Version, day: str, base: str) -> str:
     points = "".join(f"<li>{escape(point)}</li>" for point in version.points)
     return (
         f"<entry><title>{escape(version.name)}</title>"
-        f"<id>urn:rolecall:changelog:{escape(version.name)}</id>"
+        f"<id>urn:dramaturg:changelog:{escape(version.name)}</id>"
         f'<link href="{escape(base)}changelog.html"/><updated>{day}T00:00:00Z</updated>'
         f'<content type="html">{escape(f"<ul>{points}</ul>")}</content></entry>\n'
     )
@@ -111,7 +111,7 @@ def citation(path: Path) -> Citation:
     lines = "".join(f"  {key} = {{{value}}},\n" for key, value in fields.items())
     return Citation(
         text=f"{', '.join(names)}{when}. {title}. Version {version}.",
-        bibtex=f"@software{{rolecall,\n{lines}}}\n",
+        bibtex=f"@software{{dramaturg,\n{lines}}}\n",
         references=references,
         source=source,
     )

@@ -7,13 +7,13 @@ from typing import Any
 
 from markupsafe import Markup
 
-from bench.charts.files import FORMS
-from bench.charts.rank_map import bands_note, caption, rank_map_file
-from bench.external import Alias, Published
+from bench.boards.rank_map_chart import bands_note, caption, rank_map_file
+from bench.figures import FORMS
+from bench.protocol_facts import facts_of
 from bench.records import canonical
 from bench.scores.board import Board
+from bench.scores.external import Alias, Published
 from bench.scores.rankmap import RankMap, board_rank_map
-from bench.scores.rules import rules_of
 from bench.site import paths
 from bench.site.context import BoardContext, Page
 from bench.site.svg import inline_figure
@@ -27,8 +27,8 @@ def drawable(board: Board, lists: Sequence[Published], aliases: Sequence[Alias])
 
 def are_versions(board: Board, other: Board) -> bool:
     """Whether two boards are by versions of one method: other protocols with the same criteria."""
-    rules, theirs = rules_of(board.protocol), rules_of(other.protocol)
-    return board.protocol != other.protocol and rules.criteria == theirs.criteria != ()
+    rules, theirs = facts_of(board.protocol), facts_of(other.protocol)
+    return board.protocol != other.protocol and rules.criterion_names == theirs.criterion_names != ()
 
 
 def rank_maps_page(context: BoardContext) -> Page:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from bench.protocols.base import LengthRule
-from bench.scores.rules import rules_of
+from bench.protocol_facts import LengthRule, facts_of
+from bench.scores.paper import rank_gap
 from bench.site import charts
 
 
@@ -24,9 +24,9 @@ class BoardRules:
     @classmethod
     def of(cls, protocol: str) -> BoardRules:
         """The rules of a protocol; of one that is not known, those of PingPong's version 2."""
-        rules = rules_of(protocol)
+        rules = facts_of(protocol)
         low, high = rules.scale or (1.0, 5.0)
-        return cls(low, high, rules.length, rules.gap / 100, rules.pools_turns, rules.turn_label)
+        return cls(low, high, rules.length_rule, rank_gap(rules) / 100, rules.pools_turns, rules.turn_label)
 
     @property
     def scale(self) -> str:

@@ -27,14 +27,14 @@ class _Handler(SimpleHTTPRequestHandler):
 def site_server(output: Path, port: int = 8000, host: str = "127.0.0.1") -> ThreadingHTTPServer:
     """A server for a built site, not yet started; port 0 takes a free one. Raises SiteError."""
     if not (output / MARKER).is_file():
-        raise SiteError("holds no built site", where=str(output), mend="Run `bench site build` first.")
+        raise SiteError("holds no built site", where=str(output), hint="Run `bench site build` first.")
     handler = partial(_Handler, directory=str(output))
     try:
         return ThreadingHTTPServer((host, port), handler)
     except (OSError, OverflowError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise SiteError(
-            f"port {port} cannot be used: {reason}", mend="Choose another with --port, or 0 for any free one."
+            f"port {port} cannot be used: {reason}", hint="Choose another with --port, or 0 for any free one."
         ) from None
 
 

@@ -29,7 +29,7 @@ from bench.site.csp import with_policy
 
 TITLE = "RCTITLERC"
 HEADING = "RCHEADINGRC"
-CONTENT = '<div data-rolecall="content"></div>'
+CONTENT = '<div data-dramaturg="content"></div>'
 _NAV = "RCNAV{:04d}RC"
 _SLOT = re.compile(f"({TITLE}|{HEADING}|{re.escape(CONTENT)})")
 _UNUSED = re.compile(r".*\.map|sitemap\.xml(\.gz)?|404\.html|shells/.*|assets/javascripts/lunr/.*")
@@ -121,9 +121,9 @@ def build_shells(
     """
     for source in (mkdocs_yml, site_dir / "pages" / "index.md"):
         if not source.is_file():
-            raise SiteError("is missing", where=str(source), mend="The site is built from the source tree.")
+            raise SiteError("is missing", where=str(source), hint="The site is built from the source tree.")
     try:
-        with tempfile.TemporaryDirectory(prefix="rolecall-site-") as folder:
+        with tempfile.TemporaryDirectory(prefix="dramaturg-site-") as folder:
             work = Path(folder).resolve()
             docs, output = work / "docs", work / "output"
             shutil.copytree(site_dir / "pages", docs)

@@ -32,7 +32,7 @@ from bench.site.text import bdi, plain
 
 FEW = 12
 """Up to so many players, a conversation page links each one's conversation of the same scene itself."""
-STATE = ".rolecall"
+STATE = ".dramaturg"
 """Folder of what a build keeps for the next one."""
 
 
@@ -141,7 +141,7 @@ def environment_of(shell: str, templates: Path, judges: Mapping[str, str]) -> st
     here = Path(__file__).resolve()
     bench = here.parents[1]
     sources = [*here.parent.glob("*.py"), *(bench / "protocols").glob("*.py")]
-    sources += [bench / "records.py", bench / "slugs.py", bench / "scores" / "rules.py"]
+    sources += [bench / "records.py", bench / "slugs.py", bench / "protocol_facts.py"]
     for path in sorted([*sources, *templates.glob("*.j2")]):
         made.update(path.name.encode() + path.read_bytes())
     return made.hexdigest()

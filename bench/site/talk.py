@@ -9,18 +9,14 @@ from decimal import Decimal, InvalidOperation
 
 from pydantic import JsonValue
 
-from bench.protocols import PROTOCOLS
+from bench.protocol_facts import facts_of
 from bench.records import Call, Conversation, Failure, Judgement, TurnVerdict, re_asks
-from bench.scores.rules import rules_of
 from bench.site.cells import criterion_means, final_score, is_stale, saw_refusal
 from bench.site.spoken import SoundView, StepsView, sound_view, steps_of
 from bench.slugs import slug
 
 DISAGREEMENT = 0.5
 """Judges disagree on a criterion of a turn where their scores lie this share of the scale apart, or more."""
-
-SPOKEN = "speech_roleplay"
-"""The protocol whose conversations are an instruction and a spoken answer."""
 
 LABELS = {"in_character": "In character", "entertaining": "Entertaining", "fluency": "Fluency"}
 
@@ -140,10 +136,9 @@ def talk_of(
     for judgement in ok:
         for verdict in judgement.turns:
             verdicts.setdefault(verdict.turn, []).append((judgement, verdict))
-    kind = PROTOCOLS.get(conversation.protocol)
-    rules = rules_of(conversation.protocol)
-    low, high = rules.scale or (1.0, 5.0)
-    alone = rules.turn_label if kind is not None and kind.plays_items and len(turns) == 1 else ""
+    facts = facts_of(conversation.protocol)
+    low, high = facts.scale or (1.0, 5.0)
+    alone = facts.turn_label if facts.plays_items and len(turns) == 1 else ""
     for turn in turns:
         numbers = sorted(verdicts) if alone else [turn.number]
         groups = [verdicts.pop(number, []) for number in numbers]
@@ -167,10 +162,10 @@ def talk_of(
         judges=tuple(_judge(criteria, j, conversation) for j in judgements),
         uses=tuple(uses),
         total_cost=None if None in costs else sum((c for c in costs if c is not None), Decimal(0)),
-        turn_label=rules.turn_label,
-        interrogated=kind is None or "interrogator" in kind.roles,
-        judged_in_talk=kind is not None and kind.judged_in_talk,
-        spoken=conversation.protocol == SPOKEN,
+        turn_label=facts.turn_label,
+        interrogated=not facts.roles or facts.interrogated,
+        judged_in_talk=facts.judged_in_talk,
+        spoken=facts.spoken,
     )
 
 

@@ -59,7 +59,7 @@ def analysed(
         raise UserError(
             f"{len(texts)} different messages are too few for topics; it takes {FEWEST}",
             where=messages.name,
-            mend="Give a larger set.",
+            hint="Give a larger set.",
         )
     vectors = embedded(texts, on_progress)
     size = choices.topic_size or default_topic_size(len(texts))
@@ -149,7 +149,7 @@ def _situations(suite: Suite, language: str) -> dict[str, Situation]:
         raise CatalogError(
             "has no situations: it plays the items of a data set",
             where=f"suite {suite.id}",
-            mend="Ask about a suite that has some; `bench suites` lists all.",
+            hint="Ask about a suite that has some; `bench suites` lists all.",
         )
     paths = sorted((suite.prompts / "situations" / language).glob("*.toml"))
     return {path.stem: entry_from(Situation, read_toml(path), str(path)) for path in paths}
@@ -179,7 +179,7 @@ def _covered(
             raise UserError(
                 f"is about language {table.language!r}, not {report.source.language!r}",
                 where=str(against.table),
-                mend="Name that language by --language, or another table.",
+                hint="Name that language by --language, or another table.",
             )
         said = by_table(table, topics, against.suite, against.table)
     topics = [topic.model_copy(update={"covered_by": said[topic.id]}) for topic in topics]

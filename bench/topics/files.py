@@ -7,13 +7,13 @@ import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.charts.files import FORMS
-from bench.charts.topic_bars import topic_bars_file
+from bench.figures import FORMS
 from bench.files import write_atomically
 from bench.records import canonical
 from bench.slugs import slug
 from bench.suites import Situation
 from bench.toml_entries import entry_from
+from bench.topics.chart import topic_bars_file
 from bench.topics.coverage import table_words
 from bench.topics.report import Draft, Report, Topic, table
 from bench.topics.writing import TURNS

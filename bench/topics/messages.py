@@ -91,7 +91,7 @@ def read_messages(
     if not taker.texts:
         first = f" (line {problems[0].line}: {problems[0].fault})" if problems else ""
         raise UserError(
-            f"holds no message{first}", where=str(path), mend="Name the column of the messages by --column."
+            f"holds no message{first}", where=str(path), hint="Name the column of the messages by --column."
         )
     return Messages(
         name=path.name,
@@ -124,7 +124,7 @@ class _Taker:
                     raise UserError(
                         f"holds more than {MOST_MESSAGES:,} messages",
                         where=self._where,
-                        mend="Take a random part, such as --sample 50000.",
+                        hint="Take a random part, such as --sample 50000.",
                     )
                 self.texts.append(text)
             elif len(self.texts) < self._sample:
@@ -156,8 +156,8 @@ def _default(columns: list[str], path: Path) -> str:
 
 def _no_column(fault: str, columns: list[str], path: Path) -> UserError:
     names = ", ".join(f"{name!r}" for name in columns[:30])
-    mend = f"Name one by --column; there are: {names}{', ...' if len(columns) > 30 else ''}."
-    return UserError(fault, where=str(path), mend=mend)
+    hint = f"Name one by --column; there are: {names}{', ...' if len(columns) > 30 else ''}."
+    return UserError(fault, where=str(path), hint=hint)
 
 
 # Files to rows
@@ -176,14 +176,14 @@ def _rows(path: Path) -> Iterator[Row]:
         raise UserError(
             f"the ending {path.suffix!r} is none that is read",
             where=str(path),
-            mend=f"Give it one that says what it is: {', '.join(readers)}.",
+            hint=f"Give it one that says what it is: {', '.join(readers)}.",
         )
     try:
         with path.open("rb"):
             pass
     except OSError as error:
-        mend = "Name a file that can be read."
-        raise UserError(f"cannot be read: {error.strerror}", where=str(path), mend=mend) from None
+        hint = "Name a file that can be read."
+        raise UserError(f"cannot be read: {error.strerror}", where=str(path), hint=hint) from None
     return reader(path)
 
 
@@ -226,7 +226,7 @@ def _check_delimiter(heads: list[str], path: Path) -> None:
         raise UserError(
             f"its columns are divided by {other}, not by {due}",
             where=f"{path}:1",
-            mend="Save it with commas as .csv, or with tabs as .tsv.",
+            hint="Save it with commas as .csv, or with tabs as .tsv.",
         )
 
 
@@ -270,7 +270,7 @@ def _parquet(path: Path) -> Iterator[Row]:
         raise UserError(
             "Parquet needs the package pyarrow",
             where=str(path),
-            mend="`make setup` installs it, or `pip install pyarrow`.",
+            hint="`make setup` installs it, or `pip install pyarrow`.",
         )
     import pyarrow
     import pyarrow.parquet
@@ -286,7 +286,7 @@ def _parquet(path: Path) -> Iterator[Row]:
         raise UserError(
             f"is no sound Parquet file: {str(error).splitlines()[0]}",
             where=str(path),
-            mend=f"Write it anew; {number} rows could be read.",
+            hint=f"Write it anew; {number} rows could be read.",
         ) from None
 
 

@@ -43,7 +43,7 @@
     if (address.href !== location.href) history[push ? "pushState" : "replaceState"](null, "", address);
   };
 
-  const { fixed } = window.rolecall;
+  const { fixed } = window.dramaturg;
   const fill = (cell, value, text, small, tag) => {
     cell.dataset.v = value ?? "";
     cell.replaceChildren();
@@ -117,7 +117,7 @@
     count.textContent = left === rows.length ? "" : `${left} of ${rows.length} players`;
   };
 
-  const sort = window.rolecall.sortable(table, (n, descending) => {
+  const sort = window.dramaturg.sortable(table, (n, descending) => {
     state.sort = heads[n].dataset.key;
     state.dir = descending ? "desc" : "asc";
     write(true);

@@ -10,7 +10,7 @@
   const data = JSON.parse(source.textContent);
   const shards = new Map();
   const known = (key) => Object.hasOwn(data.players, key);
-  window.rolecallShard = (key, shard) => {
+  window.dramaturgShard = (key, shard) => {
     if (known(key)) shards.set(key, shard);
   };
   const load = (key) =>
@@ -46,7 +46,7 @@
     made.append(...children);
     return made;
   };
-  const { fixed } = window.rolecall;
+  const { fixed } = window.dramaturg;
   const number = (value) => (value === null || value === undefined ? "–" : fixed(value));
   const signed = (value) => (value < 0 ? "−" : "+") + fixed(Math.abs(value));
   const [low, high] = data.scale;

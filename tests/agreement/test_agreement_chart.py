@@ -6,9 +6,9 @@ from xml.etree import ElementTree
 
 import pytest
 
+from bench.agreement.chart import agreement_file, caption, people_range, rows_of
 from bench.agreement.report import Agreement, agreement_of
-from bench.charts.agreement import agreement_file, caption, people_range, rows_of
-from bench.charts.files import FORMS, Form
+from bench.figures import FORMS, Form
 from tests.agreement.simulated import panel_of, sample
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-PROGRAM = os.environ.get("ROLECALL_LABEL_STUDIO", "")
+PROGRAM = os.environ.get("DRAMATURG_LABEL_STUDIO", "")
 """The label-studio program to start: `make label-studio` sets it."""
 
 START_SECONDS = 300.0

@@ -17,9 +17,9 @@ from bench.annotate.merging import MergeReport, merge
 from bench.annotate.reading import Reading, Unreadable, read_export, read_files
 from bench.annotate.records import Annotation, AnnotatorFile, StudyFile
 from bench.annotate.store import load_study, read_annotators
+from bench.cli.schemas import all_schemas
 from bench.errors import RecordError, UserError
 from bench.records import canonical
-from bench.schemas import all_schemas
 from tests.annotate.studies import CRITERIA, annotation, choice, make_study, short, task, written
 
 EARLY, LATE = "2026-03-01T10:00:00.000000Z", "2026-03-01T13:00:00.500000+02:00"

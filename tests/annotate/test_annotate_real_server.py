@@ -173,9 +173,9 @@ def test_what_goes_wrong_is_said(place: Place, people: tuple[Person, ...]) -> No
     there = LabelStudioServer(place.server.url, TOKEN)
     for _ in range(2):
         place.server.as_person(people[0]).projects.create(title=project_title("twice"))
-    with pytest.raises(UserError, match=r"has projects \d+, \d+ titled 'Rolecall: twice'.*--project"):
+    with pytest.raises(UserError, match=r"has projects \d+, \d+ titled 'Dramaturg: twice'.*--project"):
         there.pull(project_title("twice"))
-    with pytest.raises(UserError, match=r"has no project titled 'Rolecall: none'.*annotate push"):
+    with pytest.raises(UserError, match=r"has no project titled 'Dramaturg: none'.*annotate push"):
         there.pull(project_title("none"))
     with pytest.raises(UserError, match="has no such project"):
         there.pull(project_title("none"), 99_999)

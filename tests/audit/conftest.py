@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from bench.audit import AuditReport, audit_tree
-from bench.boards import all_suites, published_board, write_board
+from bench.boards.published import all_suites, published_board, write_board
 from bench.records import Conversation, Judgement, sealed
 from bench.results import ResultsTree, read_record
 from tests.tiny import Script, Tiny, make_tiny

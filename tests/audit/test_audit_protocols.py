@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from bench.audit import audit_tree
-from bench.boards import all_suites, published_board, write_board
-from bench.plan import make_plan
+from bench.boards.published import all_suites, published_board, write_board
 from bench.records import Conversation, Judgement, sealed
-from bench.run import Runner
+from bench.run.plan import make_plan
+from bench.run.runner import Runner
 from tests.other_benches import Other, make_likeness, make_v1
 from tests.tiny import FakeChat, edit
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from bench.audit import audit_tree
-from bench.external import COLUMNS
 from bench.results import ResultsTree
+from bench.scores.external import COLUMNS
 from tests.audit.conftest import Audited
 
 ROW = ("Bench", "1", "their-bard", "4.5", "bench.example, table 1", "2024-09")

@@ -37,7 +37,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from bench.audit import audit_tree
-from bench.boards import published_board, write_board
+from bench.boards.published import published_board, write_board
 from bench.interop.pingpong_import import DEFAULT_SUITE, import_pingpong
 from bench.results import ResultsTree
 from bench.scores.board import Board, board_of

@@ -29,9 +29,9 @@ sys.path.insert(0, str(ROOT))
 
 import bench.chat.endpoint  # noqa: E402, F401  # loaded late by a run; its second is no part of the load
 from bench.chat import Chat, ResponseCache  # noqa: E402
-from bench.plan import make_plan  # noqa: E402
 from bench.results import ResultsTree  # noqa: E402
-from bench.run import Runner, RunReport  # noqa: E402
+from bench.run.plan import make_plan  # noqa: E402
+from bench.run.runner import Runner, RunReport  # noqa: E402
 from tests.tiny import CARD, SITUATION, Tiny, edit, make_tiny  # noqa: E402
 
 CHARACTERS, SITUATIONS = 25, 20

@@ -28,7 +28,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from bench.audit import audit_tree
-from bench.boards import published_board, write_board
+from bench.boards.published import published_board, write_board
 from bench.results import ResultsTree
 from bench.scores.analyses.preference import judge_models
 from bench.scores.analyses.report import Material, report

@@ -121,7 +121,7 @@ def sizes(output: Path) -> dict[str, float]:
     board = output / "boards/synthetic/en/index.html"
     talks = sorted(output.glob("boards/*/*/players/*/*.*.html"))[:200]
     scripts = [
-        output / "assets" / name for name in ("rolecall.js", "board.js", "compare.js", "file-worker.js")
+        output / "assets" / name for name in ("dramaturg.js", "board.js", "compare.js", "file-worker.js")
     ]
     return {
         "whole output, MB": sum(p.stat().st_size for p in output.rglob("*") if p.is_file()) / 1e6,

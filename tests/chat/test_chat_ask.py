@@ -256,14 +256,14 @@ def test_no_key_means_no_authorization(play: Play, monkeypatch: pytest.MonkeyPat
 def test_headers_and_query_of_a_provider_are_sent(play: Play) -> None:
     async def main() -> ScriptedServer:
         async with ScriptedServer() as server:
-            known = catalog(f"{server.url}?api-version=7", {"headers": {"X-Title": "Rolecall"}})
+            known = catalog(f"{server.url}?api-version=7", {"headers": {"X-Title": "Dramaturg"}})
             async with Chat(known, environ={}) as chat:
                 await chat.ask(asked())
             return server
 
     (seen,) = asyncio.run(main()).seen
     assert seen.path == "/v1/chat/completions?api-version=7"
-    assert seen.headers["x-title"] == "Rolecall"
+    assert seen.headers["x-title"] == "Dramaturg"
 
 
 def test_debug_logging_shows_no_key(play: Play, caplog: pytest.LogCaptureFixture) -> None:

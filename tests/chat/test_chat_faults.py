@@ -84,7 +84,7 @@ def test_statuses_that_pass_are_retried(play: Play, status: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "mend"),
+    ("status", "hint"),
     [
         (401, "Check the key in P_KEY"),
         (402, "credit"),
@@ -93,14 +93,14 @@ def test_statuses_that_pass_are_retried(play: Play, status: int) -> None:
         (405, "base_url"),
     ],
 )
-def test_what_the_user_must_mend_is_raised_at_once(play: Play, status: int, mend: str) -> None:
+def test_what_the_user_must_mend_is_raised_at_once(play: Play, status: int, hint: str) -> None:
     said = f"Incorrect API key provided: {KEY}\nsecond line " + "x" * 500
     script = scripted(None, error(status, said))
     with pytest.raises(ProviderError) as caught:
         play(script, asked(), asked("More?"), provider={"api_key_env": "P_KEY"}, environ={"P_KEY": KEY})
     line = caught.value.line()
     assert f"HTTP {status}: Incorrect API key provided: [redacted] second line" in line
-    assert mend in line
+    assert hint in line
     assert "provider p" in line
     assert len(line) < 600
     assert KEY not in "".join(traceback.format_exception(caught.value))

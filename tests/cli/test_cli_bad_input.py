@@ -1,4 +1,4 @@
-"""Bad input: one line with the place and the mend, a status that is not 0, nothing half-written."""
+"""Bad input: one line with the place and the hint, a status that is not 0, nothing half-written."""
 
 from __future__ import annotations
 
@@ -185,7 +185,7 @@ def test_places_that_a_user_names_are_checked_also_where_they_are_not_needed(
 @pytest.mark.parametrize("command", ["run", "plan", "judge", "suites", "models"])
 def test_away_from_the_project_it_is_said_where_to_call_it(bench: Bench, command: str) -> None:
     words = [command] if command in ("suites", "models") else [command, "tiny"]
-    assert "Call `bench` in Rolecall's own folder, or name the " in bench(*words).fault
+    assert "Call `bench` in Dramaturg's own folder, or name the " in bench(*words).fault
 
 
 def test_a_board_needs_neither_catalog_nor_prompts(bench: Bench, done: Tiny) -> None:
@@ -296,7 +296,7 @@ def test_results_of_a_newer_schema_are_refused_with_the_mend(
     path.write_text(json.dumps(json.loads(path.read_bytes()) | {"schema_version": 2, "new": 1}))
     before = bytes_below(done.root)
     fault = bench(command, "tiny", *done.options()).fault
-    assert f"{path}: is of record version 2; this program knows version 1. Update Rolecall." in fault
+    assert f"{path}: is of record version 2; this program knows version 1. Update Dramaturg." in fault
     assert bytes_below(done.root) == before
 
 

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from bench.batches import Batcher
 from bench.chat.batch_api import BatchApi
 from bench.chat.batch_states import BatchStates
 from bench.records import Judgement
+from bench.run.batches import Batcher
 from tests.cli.conftest import Bench, Ended
 from tests.scripted_batches import BatchServer
 from tests.scripted_server import Answer, Seen, completion, error, plausible

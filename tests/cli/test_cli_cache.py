@@ -58,7 +58,7 @@ def _a_file_in_the_folders_place(folder: Path) -> None:
     folder.write_bytes(b"")
 
 
-DAMAGED = "what is in it is damaged, or not of Rolecall's making"
+DAMAGED = "what is in it is damaged, or not of Dramaturg's making"
 DAMAGES: dict[Callable[[Path], None], str] = {
     _truncated: DAMAGED,
     _foreign: DAMAGED,
@@ -92,9 +92,9 @@ def assert_one_plain_line(ended: Ended, tiny: Tiny, reason: str, meaning: str) -
     folder = tiny.root / "cache"
     start = f"bench: {folder}: the response cache cannot be used: {reason}. {meaning} "
     assert line.startswith(start)
-    mend = line.removeprefix(start)
-    assert mend.endswith(".")
-    assert "--cache" in mend or "used again" in mend
+    hint = line.removeprefix(start)
+    assert hint.endswith(".")
+    assert "--cache" in hint or "used again" in hint
     assert "rrno" not in line
     assert "sqlite" not in line.lower()
     assert "Traceback" not in ended.err

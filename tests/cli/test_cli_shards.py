@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.shards import Shard
+from bench.run.shards import Shard
 from tests.cli.conftest import Bench
 from tests.scripted_server import ScriptedServer
 from tests.tiny import Tiny, bytes_below

@@ -15,12 +15,12 @@ import pytest
 
 from bench.catalog import Provider
 from bench.chat.stats import Stats
-from bench.cluster import worker
-from bench.cluster.bundle import Bundle, bundle_of, protocol_of, shared
-from bench.cluster.driver import Cluster
-from bench.cluster.worker import add, copied, difference, item_from, item_plain
 from bench.errors import CatalogError, UserError
-from bench.plan import make_plan
+from bench.run.cluster import worker
+from bench.run.cluster.bundle import Bundle, bundle_of, protocol_of, shared
+from bench.run.cluster.driver import Cluster
+from bench.run.cluster.worker import add, copied, difference, item_from, item_plain
+from bench.run.plan import make_plan
 from tests.cli.conftest import Bench
 from tests.other_benches import Other, make_likeness, make_v1
 from tests.scripted_server import ScriptedServer
@@ -113,7 +113,7 @@ def test_an_address_where_nobody_answers_is_a_mistake_in_one_line(
     bench: Bench, tiny: Tiny, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("distributed")
-    monkeypatch.setattr("bench.cluster.driver.CONNECT_SECONDS", 0.5)
+    monkeypatch.setattr("bench.run.cluster.driver.CONNECT_SECONDS", 0.5)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         address = f"tcp://127.0.0.1:{free.getsockname()[1]}"
@@ -127,7 +127,7 @@ def test_a_client_that_cannot_connect_is_not_left_to_the_garbage_collector(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     distributed = pytest.importorskip("distributed")
-    monkeypatch.setattr("bench.cluster.driver.CONNECT_SECONDS", 0.5)
+    monkeypatch.setattr("bench.run.cluster.driver.CONNECT_SECONDS", 0.5)
     started: list[Any] = []
     start = distributed.Client.start
 
@@ -146,7 +146,7 @@ def test_an_address_that_is_none_is_a_mistake_in_one_line(
     bench: Bench, tiny: Tiny, monkeypatch: pytest.MonkeyPatch, address: str
 ) -> None:
     pytest.importorskip("distributed")
-    monkeypatch.setattr("bench.cluster.driver.CONNECT_SECONDS", 0.5)
+    monkeypatch.setattr("bench.run.cluster.driver.CONNECT_SECONDS", 0.5)
     ended = bench("run", "tiny", "--cluster", address, *tiny.options())
     assert ended.status == 1
     assert "Traceback" not in ended.err
@@ -157,7 +157,7 @@ def test_without_the_extra_it_is_said_what_to_install(
 ) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
     fault = bench("run", "tiny", "--cluster", "tcp://127.0.0.1:1", *tiny.options()).fault
-    assert "pip install 'rolecall[cluster]'" in fault
+    assert "pip install 'dramaturg[cluster]'" in fault
 
 
 def test_ending_a_run_cancels_what_a_worker_has_under_way(

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from bench.chat import Chat, RetryPolicy, Stats
-from bench.plan import make_plan
 from bench.records import Conversation, Failure, Judgement, Role
-from bench.run import Runner, RunReport
+from bench.run.plan import make_plan
+from bench.run.runner import Runner, RunReport
 from tests.scripted_server import FAULTS, Answer, ScriptedServer, Seen, plausible
 from tests.tiny import edit, make_tiny
 

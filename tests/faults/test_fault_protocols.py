@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from bench.chat import Chat
-from bench.plan import make_plan
 from bench.records import digest_of
-from bench.run import Runner, RunReport
+from bench.run.plan import make_plan
+from bench.run.runner import Runner, RunReport
 from tests.faults.fault_cases import QUICK, SLOW_FAULTS, TIME_LIMIT
 from tests.other_benches import Other, make_likeness, make_v1
 from tests.scripted_server import FAULTS, Answer, ScriptedServer, Seen, plausible

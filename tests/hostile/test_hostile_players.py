@@ -12,9 +12,9 @@ import pytest
 
 from bench.chat.client import Chat
 from bench.chat.requests import ChatRequest, Reply
-from bench.plan import make_plan
 from bench.records import Conversation, Judgement
-from bench.run import Runner
+from bench.run.plan import make_plan
+from bench.run.runner import Runner
 from tests.scripted_server import verdict
 from tests.tiny import FakeChat, Script, Tiny, good_text, make_tiny, ok
 

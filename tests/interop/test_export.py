@@ -89,7 +89,7 @@ def test_csv_runs_nothing_in_a_spreadsheet(tmp_path: Path, name: str) -> None:
 
 def test_a_missing_pyarrow_is_named_with_the_mend(tree: ResultsTree, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(UserError, match=r"rolecall\[parquet\]"):
+    with pytest.raises(UserError, match=r"dramaturg\[parquet\]"):
         exported(tidy_table(tree, "synthetic", ["en"]), "parquet")
 
 

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from scipy.stats import kendalltau
 
 from bench.audit import audit_tree
-from bench.boards import published_board, write_board
+from bench.boards.published import published_board, write_board
 from bench.catalog import Catalog
 from bench.cli import cli
 from bench.errors import UserError

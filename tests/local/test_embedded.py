@@ -308,7 +308,7 @@ class TestWithoutTheModel:
         monkeypatch.setattr(embedded, "find_spec", specs(tmp_path, without=module))
         with pytest.raises(EmbeddedModelError, match=f"package {package} .* is not installed") as caught:
             EmbeddedServer().start()
-        assert caught.value.mend
+        assert caught.value.hint
 
     @pytest.mark.parametrize(
         ("data", "fault"),

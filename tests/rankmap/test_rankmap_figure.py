@@ -9,10 +9,10 @@ from itertools import product
 import matplotlib as mpl
 import pytest
 
-from bench.charts.files import FORMS, INK, Form, themed
-from bench.charts.rank_map import COLOURS, family_styles, rank_map_file
+from bench.boards.rank_map_chart import COLOURS, family_styles, rank_map_file
 from bench.errors import UserError
-from bench.external import Alias, Published
+from bench.figures import FORMS, INK, Form, themed
+from bench.scores.external import Alias, Published
 from bench.scores.rankmap import Ours, RankMap, rank_map
 
 NAMES = ["alpha", "beta", "gamma", "delta", "hostile"]

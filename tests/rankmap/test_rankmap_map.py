@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from bench.errors import CatalogError, RecordError, UserError
-from bench.external import (
+from bench.scores.board import board_of
+from bench.scores.external import (
     Alias,
     Published,
     load_aliases,
@@ -16,7 +17,6 @@ from bench.external import (
     published_lists,
     read_published,
 )
-from bench.scores.board import board_of
 from bench.scores.frame import load
 from bench.scores.rankmap import Ours, RankMap, board_rank_map, matched, rank_map
 from bench.scores.robust import told_apart

@@ -13,11 +13,11 @@ import pytest
 
 from bench.catalog import load_catalog
 from bench.chat import Chat, EmbeddedHandle, RetryPolicy, Stats
-from bench.plan import make_plan
 from bench.protocols import protocol_for
 from bench.records import Call, Conversation, Judgement
 from bench.results import ResultsTree
-from bench.run import Runner
+from bench.run.plan import make_plan
+from bench.run.runner import Runner
 from bench.suites import load_suite
 from tests import recording
 

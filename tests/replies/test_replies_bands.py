@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.likeness import BANDS
-from bench.protocols.pingpong_v1 import CRITERIA
+from bench.protocols._likeness import BANDS
+from bench.protocols.pingpong_v1 import FACTS
 from bench.replies import REPAIRS, ReplyFault, banded, rating
 from tests.scripted_server import rating as plausible_rating
 
@@ -19,7 +19,7 @@ from tests.scripted_server import rating as plausible_rating
 def test_whatever_the_text_only_a_fault_is_raised(text: str) -> None:
     for read in (
         lambda: banded(text, bands=BANDS),
-        lambda: rating(text, turn=1, criteria=CRITERIA, more=True),
+        lambda: rating(text, turn=1, criteria=FACTS.criteria, more=True),
     ):
         with contextlib.suppress(ReplyFault):
             assert set(read().repairs) <= set(REPAIRS)
@@ -41,13 +41,13 @@ def test_a_score_is_read_where_it_lies_in_its_band_and_nowhere_else(
 def test_a_rating_quoted_in_a_reason_is_none() -> None:
     inner = json.dumps(plausible_rating(1) | {"next_utterance": "x"})
     text = json.dumps(plausible_rating(2) | {"fluency_explanation": inner, "next_utterance": "y"})
-    found = rating(text, turn=3, criteria=CRITERIA, more=True)
+    found = rating(text, turn=3, criteria=FACTS.criteria, more=True)
     assert (found.verdict.turn, found.said) == (3, "y")
     assert found.verdict.reasons["fluency"] == inner
 
 
 def test_after_a_refusal_no_message_is_needed() -> None:
     text = json.dumps(plausible_rating(1) | {"is_refusal": True})
-    assert rating(text, turn=1, criteria=CRITERIA, more=True).said is None
+    assert rating(text, turn=1, criteria=FACTS.criteria, more=True).said is None
     with pytest.raises(ReplyFault, match="needs one"):
-        rating(json.dumps(plausible_rating(1)), turn=1, criteria=CRITERIA, more=True)
+        rating(json.dumps(plausible_rating(1)), turn=1, criteria=FACTS.criteria, more=True)

@@ -14,10 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
+from bench.cli.schemas import all_schemas
 from bench.errors import RecordError, UserError
 from bench.records import PlayerInfo
 from bench.results import ResultsTree
-from bench.schemas import derived_schema
 from bench.scores.board import Board, board, board_of
 from bench.scores.forms import COLUMNS, csv_cell, gaps, to_csv, to_json, to_table
 from bench.scores.frame import COLUMNS as FRAME_COLUMNS
@@ -138,8 +138,8 @@ def test_judges_can_be_chosen(synthetic: SyntheticTree, made: Board) -> None:
 
 def test_json_has_the_required_keys_and_fits_its_schema(made: Board) -> None:
     data = json.loads(to_json(made))
-    jsonschema.Draft202012Validator.check_schema(derived_schema("board"))
-    jsonschema.validate(data, derived_schema("board"))
+    jsonschema.Draft202012Validator.check_schema(all_schemas()["board"])
+    jsonschema.validate(data, all_schemas()["board"])
     for row in data["rows"]:
         assert set(REQUIRED) <= row.keys()
     assert Board.model_validate(data) == made

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bench.likeness import orders_of
+from bench.protocols._likeness import orders_of
 from bench.scores.analyses.orders import order_effects
 from bench.scores.analyses.turns import by_turn
 from bench.scores.frame import load

@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bench.protocol_facts import facts_of, known_protocols
 from bench.protocols import PROTOCOLS
 from bench.scores.analyses.swaps import board_scores
 from bench.scores.board import Board, BoardRow, board
 from bench.scores.compare import methods as all_methods
 from bench.scores.compare import scored_by
 from bench.scores.frame import load
-from bench.scores.paper import v1_penalty
+from bench.scores.paper import rank_gap, v1_penalty
 from bench.scores.robust import robust_grid
-from bench.scores.rules import rules_of
 from tests.scores.evidence import LANGUAGE, SUITE, Evidence, refused
 
 TANH_HALF = 0.46211715726000975  # (e - 1) / (e + 1)
@@ -46,17 +46,16 @@ def version_1(tmp_path: Path) -> Evidence:
 
 
 def test_the_facts_are_the_protocols_own() -> None:
+    assert set(known_protocols()) == set(PROTOCOLS)
     for name, kind in PROTOCOLS.items():
-        rules = rules_of(name)
-        assert {(c.low, c.high) for c in kind.criteria} == {rules.scale}
-        assert rules.criteria == tuple(c.name for c in kind.criteria)
+        assert kind.facts == facts_of(name)
 
 
-def test_rules_of_the_protocols_that_are_here() -> None:
-    assert rules_of("pingpong_v2").scale == (1, 5)
-    assert rules_of("pingpong_v1").scale == (1, 10)
-    assert rules_of("human_likeness").scale == (0, 100)
-    assert [rules_of(n).length for n in ("pingpong_v2", "pingpong_v1", "human_likeness")] == [
+def test_facts_of_the_protocols_that_are_here() -> None:
+    assert facts_of("pingpong_v2").scale == (1, 5)
+    assert facts_of("pingpong_v1").scale == (1, 10)
+    assert facts_of("human_likeness").scale == (0, 100)
+    assert [facts_of(n).length_rule for n in ("pingpong_v2", "pingpong_v1", "human_likeness")] == [
         "paper_v2",
         "paper_v1",
         "none",
@@ -64,15 +63,20 @@ def test_rules_of_the_protocols_that_are_here() -> None:
 
 
 def test_an_unknown_protocol_has_no_scale_and_is_scored_as_version_2() -> None:
-    rules = rules_of("of another time")
-    assert (rules.scale, rules.length, rules.pools_turns, rules.gap) == (None, "paper_v2", False, 6)
+    rules = facts_of("of another time")
+    assert (rules.scale, rules.length_rule, rules.pools_turns, rank_gap(rules)) == (
+        None,
+        "paper_v2",
+        False,
+        6,
+    )
 
 
 @pytest.mark.parametrize(
     ("protocol", "gap"), [("pingpong_v2", 6), ("pingpong_v1", 13.5), ("human_likeness", 150)]
 )
 def test_players_share_a_rank_within_the_same_share_of_every_scale(protocol: str, gap: float) -> None:
-    assert rules_of(protocol).gap == gap
+    assert rank_gap(facts_of(protocol)) == gap
 
 
 # --- version 1 -------------------------------------------------------------------------------------------

@@ -42,7 +42,8 @@ TEXTS = (
     " non\u200cjoiner join\u200der \u202a\u202b\u202d\u2067\u2068 soft\u00adhyphen",
     "NUL \x00 STX \x02 ESC \x1b[31m BEL \x07 DEL \x7f C1 \x85\x9b end",
     "line\u2028separator\u2029paragraph\rcarriage\r\nreturn\ttab\x0bvt\x0cff",
-    'RCTITLERC RCHEADINGRC RCNAV0000RC <div data-rolecall="content"></div> <div data-rolecall="home"></div>',
+    'RCTITLERC RCHEADINGRC RCNAV0000RC <div data-dramaturg="content"></div>'
+    ' <div data-dramaturg="home"></div>',
     "invisible \U000e0068\U000e0069 tags, flag "
     "\U0001f3f4\U000e0067\U000e0062\U000e0065\U000e007f, \U0001f468\u200d\U0001f469",
     "&lt;b&gt; &amp;amp; &#0; &#x202e; &nbsp; &lt &unknown;",

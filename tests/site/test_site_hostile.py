@@ -97,7 +97,7 @@ def test_no_id_is_given_twice(pages: dict[str, Element]) -> None:
 def test_titles_are_text(pages: dict[str, Element]) -> None:
     for name, page in pages.items():
         (title,) = page.tagged("title")
-        assert title.text.endswith("Rolecall"), name
+        assert title.text.endswith("Dramaturg"), name
         assert not re.search("[\x00-\x1f\u202a-\u202e\u200b]", title.text), name
 
 
@@ -164,4 +164,4 @@ def test_half_a_surrogate_pair_in_a_record_is_one_line_that_names_the_file(tmp_p
 def test_our_own_placeholders_in_a_message_stay_text(pages: dict[str, Element]) -> None:
     for name, page in pages.items():
         if name.startswith("boards/hostile"):
-            assert not [e for e in page.walk() if "data-rolecall" in e.attributes], name
+            assert not [e for e in page.walk() if "data-dramaturg" in e.attributes], name

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
+from bench.cli.schemas import all_schemas
 from bench.results import ResultsTree
-from bench.schemas import derived_schema
 from bench.scores.analyses.preference import judge_models
 from bench.scores.analyses.report import Material, report
 from bench.scores.analyses.texts import no_turns
@@ -61,7 +61,7 @@ def site(tree: ResultsTree, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def tables(site: Path) -> dict[str, list[dict[str, Any]]]:
     data = json.loads((site / "analyses.json").read_text(encoding="utf-8"))
-    Draft202012Validator(derived_schema("analyses")).validate(data)
+    Draft202012Validator(all_schemas()["analyses"]).validate(data)
     return {analysis["name"]: analysis["rows"] for analysis in data["analyses"]}
 
 

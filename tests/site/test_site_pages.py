@@ -85,7 +85,7 @@ def test_largest_disagreements_lead_to_their_turns(small_site: Path) -> None:
 def test_shards_hold_every_score_of_a_player(small_tree: ResultsTree, small_site: Path) -> None:
     for info in small_tree.players("synthetic", "en"):
         text = (small_site / FOLDER / "players" / info.player / "scores.js").read_text()
-        match = re.fullmatch(r'rolecallShard\("([a-z0-9-]+)",(\{.*\})\);\n', text)
+        match = re.fullmatch(r'dramaturgShard\("([a-z0-9-]+)",(\{.*\})\);\n', text)
         assert match is not None
         assert match[1] == info.player
         judgements = list(small_tree.judgements("synthetic", "en", info.player))

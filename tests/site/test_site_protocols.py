@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from bench.plan import make_plan
 from bench.records import sealed
 from bench.results import ResultsTree
-from bench.run import Runner
+from bench.run.plan import make_plan
+from bench.run.runner import Runner
 from bench.site.build import build_site
 from bench.site.charts import Axis
 from tests.other_benches import Other, make_likeness, make_v1

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bench.chat.requests import Reply
-from bench.keeping import Keeper
+from bench.run.storing import Keeper
 from bench.site import build_site
 from tests.site.browsing import BROWSER
 from tests.spoken_bench import make_spoken

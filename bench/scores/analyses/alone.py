@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pandas as pd
 
+from bench.protocol_facts import facts_of
 from bench.scores import paper
 from bench.scores.analyses.scenes import judge_finals, judge_table
 from bench.scores.board import RESAMPLES, SEED, paper_numbers
 from bench.scores.frame import Frames
 from bench.scores.paper import published
-from bench.scores.rules import rules_of
 from bench.scores.weights import standard_weightings
 
 NUMBERS = ("length_norm_score", "length_norm_ci", "score", "score_ci")
@@ -30,7 +30,9 @@ def boards_alone(frames: Frames, *, resamples: int = RESAMPLES, seed: int = SEED
         weightings = standard_weightings(frames.criteria)
         scored, _ = paper_numbers(only, weightings, resamples=resamples, seed=seed)
         for name in weightings:
-            table = _ranked(scored, name, rules_of(frames.protocol).gap).reset_index(names="player")
+            table = _ranked(scored, name, paper.rank_gap(facts_of(frames.protocol))).reset_index(
+                names="player"
+            )
             parts.append(table.assign(judge=judge, weighting=name)[ALONE])
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=ALONE)
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from bench.likeness import ANSWERS, BANDS, orders_of
-from bench.protocols.human_likeness import HumanLikeness
+from bench.protocol_facts import ProtocolFacts, answer_orders, facts_of
 from bench.scores.analyses.scenes import turn_scores
 from bench.scores.analyses.sure import mean_estimate
 from bench.scores.frame import SCENE, Frames
@@ -23,38 +22,35 @@ def order_effects(frames: Frames) -> pd.DataFrame:
     Each is the mean over ``items`` (of the means over players), with a 95% interval in which the items of one
     character are not independent. What a judge does by chance, asked twice alike, is in all of them.
     """
-    if frames.protocol != HumanLikeness.name:
+    facts = facts_of(frames.protocol)
+    if not facts.compared_answers:
         return pd.DataFrame(columns=COLUMNS)
     scores = turn_scores(frames)
     rows: list[dict[str, object]] = []
     for judge, mine in scores.groupby("judge", observed=True):
         wide = mine.pivot_table(index=SCENE, columns="turn", values="score", observed=True).dropna()
         if wide.shape[1] > 1 and len(wide):
-            rows += [_row(str(judge), what, values) for what, values in _effects(wide).items()]
+            rows += [_row(str(judge), what, values) for what, values in _effects(wide, facts).items()]
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
-def _effects(wide: pd.DataFrame) -> dict[str, pd.Series]:
+def _effects(wide: pd.DataFrame, facts: ProtocolFacts) -> dict[str, pd.Series]:
     """Each figure by (player, character, situation)."""
-    bands = wide.map(_band)
+    bands = wide.map(lambda score: next(n for n, (_, high) in enumerate(facts.bands) if score <= high))
     found = {
         SPREAD: wide.max(axis=1) - wide.min(axis=1),
         OTHER_BAND: (bands.nunique(axis=1) > 1).astype("float64"),
     }
     off = pd.Series(wide.sub(wide.mean(axis=1), axis=0).stack())
-    first = pd.Series([_first(*key) for key in off.index], index=off.index)
-    for answer in range(1, ANSWERS + 1):
+    first = pd.Series([_first(*key, answers=facts.compared_answers) for key in off.index], index=off.index)
+    for answer in range(1, facts.compared_answers + 1):
         found[f"answer_{answer}_first"] = off[first == answer].groupby(level=SCENE).mean()
     return found
 
 
-def _first(_: str, character: str, situation: str, order: int) -> int:
+def _first(_: str, character: str, situation: str, order: int, *, answers: int) -> int:
     """The answer that stands first in an item's ``order``-th order."""
-    return orders_of(str(character), str(situation))[int(order) - 1][0]
-
-
-def _band(score: float) -> int:
-    return next(n for n, (_, high) in enumerate(BANDS) if score <= high)
+    return answer_orders(str(character), str(situation), answers)[int(order) - 1][0]
 
 
 def _row(judge: str, what: str, values: pd.Series) -> dict[str, object]:

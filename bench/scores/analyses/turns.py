@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from bench.protocol_facts import facts_of
 from bench.scores.analyses.scenes import turn_scores
 from bench.scores.analyses.sure import grid_estimate, mean_of_known
 from bench.scores.bootstrap import Array
 from bench.scores.frame import SCENE, Frames
-from bench.scores.rules import rules_of
 
 ALL = ""
 """Stands for the average over all players in the column ``player``."""
@@ -24,7 +24,7 @@ def by_turn(frames: Frames) -> pd.DataFrame:
     Later turns exist in longer situations only; so compare turns by ``change``, not by ``score``.
     Empty where a verdict's turns are not those of the conversation.
     """
-    if rules_of(frames.protocol).turn_label != "Turn":
+    if not facts_of(frames.protocol).multi_turn:
         return pd.DataFrame(columns=COLUMNS)
     players, turns, values = _turn_finals(frames)
     groups = [(ALL, values)] if players else []

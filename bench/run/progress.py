@@ -14,8 +14,8 @@ from rich.table import Table
 from rich.text import Text
 
 from bench.chat.stats import Stats
-from bench.plan import Plan
 from bench.records import Conversation, Judgement
+from bench.run.plan import Plan
 
 PLAIN_INTERVAL = 5.0
 """Seconds between two plain lines."""

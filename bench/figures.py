@@ -23,7 +23,7 @@ INK, PAPER, FAINT = "#1f2328", "#ffffff", "#6a7077"
 
 _SETTINGS: dict[Any, Any] = {
     "svg.fonttype": "none",
-    "svg.hashsalt": "rolecall",
+    "svg.hashsalt": "dramaturg",
     "pdf.fonttype": 42,
     "font.family": ["DejaVu Sans", "sans-serif"],
     "text.parse_math": False,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from bench.evidence import board_evidence
+from bench.boards.evidence import board_evidence
 from bench.files import write_atomically
 from bench.results import ResultsTree
 from bench.scores.board import Board, board_of

@@ -14,11 +14,11 @@ from bench.chat.budget import BudgetReached as BudgetReached
 from bench.chat.client import Chat
 from bench.chat.requests import ChatRequest, Reply
 from bench.errors import ProviderError, StorageError
-from bench.keeping import Keeper
-from bench.plan import CellWork, Plan
 from bench.protocols import Protocol
 from bench.records import Conversation, Judgement, re_asks
 from bench.results import ResultsTree
+from bench.run.plan import CellWork, Plan
+from bench.run.storing import Keeper
 
 T = TypeVar("T")
 

@@ -20,12 +20,12 @@ from bench import __version__
 from bench.chat.cache import ResponseCache
 from bench.chat.client import Chat
 from bench.chat.stats import Stats
-from bench.cluster.bundle import Bundle, protocol_of
 from bench.errors import ProviderError, UserError
-from bench.plan import CellWork, Plan
 from bench.records import Cell, Conversation, Judgement, PlayerInfo
 from bench.results import ResultsTree
-from bench.run import Runner
+from bench.run.cluster.bundle import Bundle, protocol_of
+from bench.run.plan import CellWork, Plan
+from bench.run.runner import Runner
 
 _hosts: dict[str, _Host] = {}
 _ended: set[str] = set()
@@ -94,13 +94,13 @@ class _Host:
 
     def __init__(self, bundle: Bundle) -> None:
         self._stack = contextlib.ExitStack()
-        folder = self._stack.enter_context(tempfile.TemporaryDirectory(prefix="rolecall-"))
+        folder = self._stack.enter_context(tempfile.TemporaryDirectory(prefix="dramaturg-"))
         self._protocol = protocol_of(bundle, Path(folder))
         self._bundle = bundle
         self._chat: Chat | None = None
         self._told = Stats()
         self.loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self.loop.run_forever, name="rolecall", daemon=True)
+        self._thread = threading.Thread(target=self.loop.run_forever, name="dramaturg", daemon=True)
         self._thread.start()
 
     async def work(self, item: dict[str, Any]) -> str:
@@ -210,4 +210,4 @@ def add(stats: Stats, more: dict[str, Any]) -> None:
 
 def _error(error: UserError) -> dict[str, str]:
     kind = "provider" if isinstance(error, ProviderError) else "user"
-    return {"kind": kind, "what": error.what, "where": error.where, "mend": error.mend}
+    return {"kind": kind, "what": error.what, "where": error.where, "hint": error.hint}

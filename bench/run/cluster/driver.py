@@ -20,18 +20,18 @@ from bench import __version__
 from bench.catalog import Model
 from bench.chat.budget import Budget, BudgetReached
 from bench.chat.stats import Stats
-from bench.cluster import worker
-from bench.cluster.bundle import bundle_of
 from bench.errors import ProviderError, UserError
-from bench.keeping import Keeper
-from bench.plan import Plan
 from bench.protocols import Protocol
 from bench.records import Conversation, Judgement, digest_of
 from bench.results import ResultsTree
-from bench.run import Listener
+from bench.run.cluster import worker
+from bench.run.cluster.bundle import bundle_of
+from bench.run.plan import Plan
+from bench.run.runner import Listener
+from bench.run.storing import Keeper
 
 CONNECT_SECONDS = 15
-EXTRA_MEND = "Install it beside Rolecall: pip install 'rolecall[cluster]'."
+EXTRA_MEND = "Install it beside Dramaturg: pip install 'dramaturg[cluster]'."
 
 
 class Cluster:
@@ -47,7 +47,7 @@ class Cluster:
         try:
             self._dask = importlib.import_module("distributed")
         except ImportError:
-            raise UserError("--cluster needs the package distributed", mend=EXTRA_MEND) from None
+            raise UserError("--cluster needs the package distributed", hint=EXTRA_MEND) from None
         for name in ("distributed", "tornado", "asyncio"):
             logging.getLogger(name).setLevel(logging.CRITICAL)
         alive = False
@@ -63,7 +63,7 @@ class Cluster:
             raise UserError(
                 "the cluster has no worker" if alive else f"no Dask scheduler answers ({_words(error)})",
                 where=f"--cluster {self.address}",
-                mend=f"Start one: `dask worker {self.address} --nthreads 16`."
+                hint=f"Start one: `dask worker {self.address} --nthreads 16`."
                 if alive
                 else "Start one by `dask scheduler`; it prints its address, such as tcp://10.0.0.1:8786.",
             ) from None
@@ -99,21 +99,21 @@ class Cluster:
             found = self._client.run(worker.version)
         except Exception as error:  # whatever a worker's unpickling raises
             raise UserError(
-                f"a worker cannot load Rolecall ({_words(error)})",
+                f"a worker cannot load Dramaturg ({_words(error)})",
                 where=f"--cluster {self.address}",
-                mend=f"Install Rolecall {__version__} in the workers' environment too.",
+                hint=f"Install Dramaturg {__version__} in the workers' environment too.",
             ) from None
         wrong = {where: has for where, has in found.items() if has != __version__}
         for where, has in wrong.items():
             raise UserError(
-                f"has Rolecall {has}, and here is {__version__}",
+                f"has Dramaturg {has}, and here is {__version__}",
                 where=f"worker {where}",
-                mend="Install the same version everywhere.",
+                hint="Install the same version everywhere.",
             )
 
     def map(self, bundle: str, items: Iterator[str]) -> Iterator[dict[str, Any]]:
         """What came of each item, as they end; ``items`` is asked for the next when there is room for it."""
-        shared = self._client.submit(worker.same, bundle, key=f"rolecall-{self.run}-{secrets.token_hex(4)}")
+        shared = self._client.submit(worker.same, bundle, key=f"dramaturg-{self.run}-{secrets.token_hex(4)}")
         ended = self._dask.as_completed(loop=self._client.loop)
         under_way = 0
         more = True
@@ -138,13 +138,13 @@ class Cluster:
             raise UserError(
                 f"a cell was given up after {error.allowed_failures + 1} workers had died of it",
                 where=f"--cluster {self.address}",
-                mend="Look into the workers' logs (memory?); what was finished is kept.",
+                hint="Look into the workers' logs (memory?); what was finished is kept.",
             ) from None
         except self._dask.CancelledError:
             raise UserError(
                 "the scheduler has gone",
                 where=f"--cluster {self.address}",
-                mend="What was finished is kept; the same command goes on from there.",
+                hint="What was finished is kept; the same command goes on from there.",
             ) from None
         return result
 
@@ -224,13 +224,13 @@ def _check(record: Conversation | Judgement, ours: bool) -> None:
     if not ours or record.digest != digest_of(record):
         raise UserError(
             f"a worker sent a record that is not what was asked for ({record.character}, {record.situation})",
-            mend="Install the same Rolecall everywhere, and leave prompts alone while a run is under way.",
+            hint="Install the same Dramaturg everywhere, and leave prompts alone while a run is under way.",
         )
 
 
 def _error(data: dict[str, str]) -> UserError:
     kind = ProviderError if data["kind"] == "provider" else UserError
-    return kind(data["what"], where=f"on a worker: {data['where']}", mend=data["mend"])
+    return kind(data["what"], where=f"on a worker: {data['where']}", hint=data["hint"])
 
 
 def _words(error: BaseException) -> str:

@@ -8,14 +8,14 @@ import click
 
 from bench.catalog import Catalog
 from bench.cli.asking import Spending
-from bench.cli.execution import Job, models_called
 from bench.errors import CatalogError
+from bench.run.jobs import Job, models_called
 
 
 def check_prices(catalog: Catalog, jobs: Iterable[Job], limits: Spending) -> None:
     """Like :func:`check_prices_of` for every model that ``jobs`` call."""
     jobs = list(jobs)
-    spoken = models_called(job for job in jobs if job.protocol.spoken)
+    spoken = models_called(job for job in jobs if job.protocol.facts.spoken)
     check_prices_of(catalog, models_called(jobs), limits, spoken)
 
 
@@ -43,13 +43,13 @@ def check_prices_of(
         raise CatalogError(
             f"--max-cost 0 allows only calls that are known to be free, and no price is known of {names}",
             where=str(catalog.path),
-            mend='Write prices = { input = "0", output = "0" } there if they cost nothing.',
+            hint='Write prices = { input = "0", output = "0" } there if they cost nothing.',
         )
     if not limits.unknown_prices:
         raise CatalogError(
             f"--max-cost cannot be kept: no price is known of {names}",
             where=str(catalog.path),
-            mend="Write prices = { input = ..., output = ... } there (of sound audio_input, audio_output), or"
+            hint="Write prices = { input = ..., output = ... } there (of sound audio_input, audio_output), or"
             " add --allow-unknown-price: its calls are then made and not counted.",
         )
     click.echo(f"bench: --max-cost does not count the calls of {names}: no price is known.", err=True)

@@ -12,7 +12,7 @@ from bench.catalog import Catalog
 from bench.protocols import Protocol
 from bench.records import Cell, Conversation, Failure, Judgement, Role, Usage, messages_sha256
 from bench.results import ResultsTree
-from bench.shards import Shard
+from bench.run.shards import Shard
 
 State = Literal["done", "missing", "failed", "stale"]
 """``failed``: a recorded failure. ``stale``: made from other prompts or parameters than those of now."""

@@ -88,7 +88,7 @@
     }
     return x.toFixed(2);
   };
-  window.rolecall = { sortable, fixed };
+  window.dramaturg = { sortable, fixed };
 
   document.querySelectorAll("table[data-rc-sortable]").forEach((table) => sortable(table));
   toggleAll();

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.boards import published_board, write_board
+from bench.boards.published import published_board, write_board
 from bench.errors import RecordError, StorageError, UserError
 from bench.records import Conversation, Judgement, digest_of, messages_sha256
 from bench.results import ResultsTree, sounds_of
@@ -173,7 +173,7 @@ def _git(*arguments: str, check: bool = True) -> subprocess.CompletedProcess[str
     try:
         done = subprocess.run(["git", *arguments], capture_output=True, text=True, check=False)
     except FileNotFoundError:
-        raise StorageError("git is not installed", mend="Install git, or copy the results by hand.") from None
+        raise StorageError("git is not installed", hint="Install git, or copy the results by hand.") from None
     if check and done.returncode != 0:
         raise UserError(f"git {arguments[0]} failed: {done.stderr.strip()}", where=str(Path.cwd()))
     return done

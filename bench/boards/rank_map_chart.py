@@ -10,8 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from bench.charts.files import FAINT, INK, PAPER, Form, plain_text, rendered
 from bench.errors import UserError
+from bench.figures import FAINT, INK, PAPER, Form, plain_text, rendered
 from bench.scores.correlation import Correlation
 from bench.scores.rankmap import Matched, RankMap
 from bench.slugs import slug
@@ -62,7 +62,7 @@ def rank_map_file(made: RankMap, form: Form, links: Mapping[str, str] | None = N
     if not made.drawable:
         raise UserError(
             f"{made.n} models of {made.ours} are also in {made.list_name}; a rank map needs 3",
-            mend="Enter what is the same model in results/external/aliases.toml.",
+            hint="Enter what is the same model in results/external/aliases.toml.",
         )
     title = f"{made.ours} and {made.benchmark}: ranks of {made.n} models"
     return rendered(lambda: _figure(made, links or {}), form, plain_text(title), prefix_of(made))

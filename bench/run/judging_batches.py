@@ -15,17 +15,17 @@ import click
 from rich.console import Console
 from rich.text import Text
 
-from bench.batches import Batcher, Settled, Want, wanted
 from bench.catalog import Catalog
 from bench.chat import Chat, ResponseCache
 from bench.chat.batch_states import BatchStates
 from bench.chat.secrets import Environment
 from bench.cli.asking import Spending
-from bench.cli.execution import Job, run_jobs
 from bench.cli.options import Places
-from bench.cli.stopping import StopSignals
 from bench.errors import CatalogError, StorageError, UserError
-from bench.plan import Plan
+from bench.run.batches import Batcher, Settled, Want, wanted
+from bench.run.jobs import Job, run_jobs
+from bench.run.plan import Plan
+from bench.run.stopping import StopSignals
 from bench.suites import Suite
 
 SAY_AGAIN = 60.0
@@ -44,7 +44,7 @@ def judge_in_batches(
         raise CatalogError(
             f"no judge's provider is said to have a Batch API ({', '.join(judges)})",
             where=str(catalog.path),
-            mend="Set batch = true in its [providers.NAME] where it has OpenAI's, or leave --batch out.",
+            hint="Set batch = true in its [providers.NAME] where it has OpenAI's, or leave --batch out.",
         )
     for name in judges:
         if name not in batched:
@@ -62,7 +62,7 @@ def judge_in_batches(
     except (KeyboardInterrupt, asyncio.CancelledError):
         raise signals.stopped(
             "batches that were submitted go on at the provider",
-            mend="The same command picks them up: nothing is paid twice.",
+            hint="The same command picks them up: nothing is paid twice.",
         ) from None
     money = f"${settled.cost:.4f}" + (f" and {settled.unpriced} of unknown price" * bool(settled.unpriced))
     click.echo(f"batches: {settled.answers} answers, {settled.failed} declined; {money}")
@@ -71,7 +71,7 @@ def judge_in_batches(
     if settled.unanswered:
         raise UserError(
             f"{len(settled.unanswered)} not answered: {next(iter(settled.unanswered.values()))}",
-            mend="The same command submits them again; without --batch they are asked by ordinary calls.",
+            hint="The same command submits them again; without --batch they are asked by ordinary calls.",
         )
 
 
@@ -123,13 +123,13 @@ def _check_cost(wants: Sequence[Want], limits: Spending, catalog: Catalog) -> No
         raise CatalogError(
             f"--max-cost cannot be kept: no batch price is known of {', '.join(unknown)}",
             where=str(catalog.path),
-            mend='Write batch_discount (such as "0.5") into its prices, or add --allow-unknown-price.',
+            hint='Write batch_discount (such as "0.5") into its prices, or add --allow-unknown-price.',
         )
     estimate = sum((want.cost or Decimal(0) for want in wants), Decimal(0))
     if estimate > limits.max_cost:
         raise UserError(
             f"--max-cost is below what {len(wants)} requests are likely to cost in batches, ${estimate:.4f}",
-            mend="Raise it, or judge a part: --player, --language, --shard.",
+            hint="Raise it, or judge a part: --player, --language, --shard.",
         )
 
 

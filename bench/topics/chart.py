@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from bench.charts.files import FAINT, INK, PAPER, Form, plain_text, rendered
+from bench.figures import FAINT, INK, PAPER, Form, plain_text, rendered
 from bench.topics.report import Report
 
 COVERED, UNCOVERED, OUTSIDE = "#0072b2", "#d55e00", "#7f7f7f"

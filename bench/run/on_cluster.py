@@ -7,23 +7,23 @@ from rich.console import Console
 from bench.chat.budget import BudgetReached
 from bench.chat.stats import Stats
 from bench.cli.asking import Spending
-from bench.cli.execution import Job, jobs_with_work, models_called, print_report
 from bench.cli.options import Places
-from bench.cli.stopping import StopSignals, stopped_by_budget
-from bench.cluster.driver import Cluster, ClusterRun
 from bench.errors import CatalogError
-from bench.progress import Progress
-from bench.run import RunReport
+from bench.run.cluster.driver import Cluster, ClusterRun
+from bench.run.jobs import Job, jobs_with_work, models_called, print_report
+from bench.run.progress import Progress
+from bench.run.runner import RunReport
+from bench.run.stopping import StopSignals, stopped_by_budget
 from bench.suites import Suite
 
 
 def run_on_cluster(where: Places, jobs: list[Job], suite: Suite, limits: Spending, address: str) -> None:
     """Carry out jobs on the cluster at ``address``, one after another, and say what came of them."""
-    if any(job.protocol.spoken for job in jobs):
+    if any(job.protocol.facts.spoken for job in jobs):
         raise CatalogError(
             "its conversations are sound files, which workers do not hand back",
             where=f"suite {suite.id}",
-            mend="Run it without --cluster; --shard splits it over machines.",
+            hint="Run it without --cluster; --shard splits it over machines.",
         )
     console = Console(stderr=True)
     work = jobs_with_work(where, jobs, suite, console)

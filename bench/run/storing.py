@@ -19,7 +19,7 @@ class Keeper:
         self._catalog = catalog
         self._introduced: set[str] = set()
         self._lock = threading.Lock()
-        if protocol.spoken:
+        if protocol.facts.spoken:
             protocol.sounds.source = tree.read_audio
 
     def conversation(self, conversation: Conversation) -> Conversation:

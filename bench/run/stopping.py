@@ -64,9 +64,9 @@ class StopSignals:
             for number in taken:
                 signal.signal(number, before[number])
 
-    def stopped(self, what: str = "all that was finished is kept", mend: str = GOES_ON) -> Stopped:
+    def stopped(self, what: str = "all that was finished is kept", hint: str = GOES_ON) -> Stopped:
         """What to raise where one came: the status is that of a process which died of it."""
-        return Stopped(f"stopped; {what}", status=SIGNAL_STATUS + self._came, mend=mend)
+        return Stopped(f"stopped; {what}", status=SIGNAL_STATUS + self._came, hint=hint)
 
 
 def stopped_by_budget(stats: Stats) -> Stopped:
@@ -75,5 +75,5 @@ def stopped_by_budget(stats: Stats) -> Stopped:
     return Stopped(
         f"stopped by --max-cost: {spent}; all that was finished is kept",
         status=BUDGET_STATUS,
-        mend="The same command with a higher --max-cost goes on from there.",
+        hint="The same command with a higher --max-cost goes on from there.",
     )

@@ -8,7 +8,7 @@ from matplotlib.ticker import MultipleLocator
 
 from bench.agreement.judges import JudgedReport, JudgeFigure
 from bench.agreement.report import Agreement
-from bench.charts.files import FAINT, INK, PAPER, Form, plain_text, rendered
+from bench.figures import FAINT, INK, PAPER, Form, plain_text, rendered
 from bench.slugs import slug
 
 WIDTH = 7.0

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import hashlib
 from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints, model_validator
 
+from bench.protocol_facts import answer_orders, facts_of
 from bench.records import Scene
 from bench.suites import Item
 from bench.toml_entries import ENTRY_ID, Entry, entry_from
 
-BANDS = ((0, 20), (21, 40), (41, 60), (61, 80), (81, 100))
-"""Lowest and highest score of each band of the scale."""
+FACTS = facts_of("human_likeness")
+BANDS = FACTS.bands
 CANNOT_PLAY = 0
 """The score of a response that does not play the role at all. It counts like any other."""
 
-ANSWERS = 3
+ANSWERS = FACTS.compared_answers
 MOST_ORDERS = 6
 """All orders of three answers."""
 Order = tuple[int, int, int]
@@ -103,16 +103,5 @@ def item_of(item: Item) -> LikenessItem:
 
 
 def orders_of(character: str, situation: str) -> tuple[Order, ...]:
-    """Every order of an item's answers, the same on every machine, as a judge is to see them in turn.
-
-    The first three show each answer once in each place (a Latin square), and so do the last three; where the
-    square begins hangs on the item.
-    """
-    draw = hashlib.sha256(f"{character}\n{situation}".encode()).digest()[0] % MOST_ORDERS
-    first = (1, 2, 3) if draw < ANSWERS else (3, 2, 1)
-    squares = [_turned(base, (draw + n) % ANSWERS) for base in (first, first[::-1]) for n in range(ANSWERS)]
-    return tuple((a, b, c) for a, b, c in squares)
-
-
-def _turned(answers: tuple[int, ...], places: int) -> tuple[int, ...]:
-    return answers[places:] + answers[:places]
+    """Every order of an item's answers, as a judge is to see them in turn."""
+    return tuple((a, b, c) for a, b, c in answer_orders(character, situation, ANSWERS))

@@ -31,9 +31,9 @@ from bench.chat.client import Chat, Prepared
 from bench.chat.requests import ChatRequest, Reply, estimated_tokens
 from bench.chat.secrets import shown_url
 from bench.errors import ProviderError, StorageError
-from bench.plan import Plan
 from bench.protocols import Protocol
 from bench.records import Cell, Conversation, Usage
+from bench.run.plan import Plan
 
 MOST_LINES = 50_000
 MOST_BYTES = 190_000_000
@@ -217,7 +217,7 @@ class Batcher:
         keys = tuple(key for key in state.keys if key in by_key)
         data = b"".join(_line(by_key[key]) for key in keys)
         try:
-            file_id = await api.upload(f"rolecall-{state.token}.jsonl", data)
+            file_id = await api.upload(f"dramaturg-{state.token}.jsonl", data)
         except ProviderError:
             self._states.remove(state)  # nothing was submitted
             raise
@@ -237,7 +237,7 @@ class Batcher:
             raise ProviderError(
                 f"a batch was submitted to {state.base_url}, which is not the provider's address now",
                 where=f"provider {state.provider}",
-                mend=f"Set base_url back, or delete {self._states.path(state)} to give the batch up.",
+                hint=f"Set base_url back, or delete {self._states.path(state)} to give the batch up.",
             )
         return api
 
@@ -265,7 +265,7 @@ class Batcher:
             raise ProviderError(
                 f"Batch API: {trouble}",
                 where=f"provider {state.provider}",
-                mend="Nothing is lost: the same command goes on from here.",
+                hint="Nothing is lost: the same command goes on from here.",
             )
         self._say(f"provider {state.provider}: {trouble}; trying again")
         await asyncio.sleep(min(self._poll_seconds, 2.0**self._troubles))
@@ -274,7 +274,7 @@ class Batcher:
         raise ProviderError(
             error.what,
             where=f"{error.where}, batch {state.batch_id}",
-            mend=f"{error.mend} To give the batch up and ask again, delete {self._states.path(state)}.",
+            hint=f"{error.hint} To give the batch up and ask again, delete {self._states.path(state)}.",
         ) from None
 
     # Collecting
@@ -323,7 +323,7 @@ class Batcher:
             raise StorageError(
                 f"{missing} answers of a batch could not be kept in the response cache",
                 where=str(self._cache_folder),
-                mend="Free some space, or close what locks it; the batch stays and is collected next time.",
+                hint="Free some space, or close what locks it; the batch stays and is collected next time.",
             )
 
 

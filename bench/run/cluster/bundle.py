@@ -100,7 +100,7 @@ def shared(name: str, provider: Provider, workers: int, catalog: Catalog) -> Pro
             raise CatalogError(
                 f"{what} = {limit} cannot be divided among {workers} workers",
                 where=f"{catalog.path}: providers.{name}",
-                mend="Use fewer workers with more threads each, or raise it if the provider allows more.",
+                hint="Use fewer workers with more threads each, or raise it if the provider allows more.",
             )
     per_minute = provider.requests_per_minute
     return provider.model_copy(
@@ -117,7 +117,7 @@ def _check_secrets(name: str, provider: Provider, catalog: Catalog) -> None:
         raise CatalogError(
             "its base_url or headers seem to hold a secret, which would travel through the scheduler",
             where=f"{catalog.path}: providers.{name}",
-            mend="Name an environment variable by api_key_env, and set it where the workers run.",
+            hint="Name an environment variable by api_key_env, and set it where the workers run.",
         )
 
 

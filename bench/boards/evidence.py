@@ -28,14 +28,14 @@ def board_evidence(
         raise UserError(
             f"no results of suite {suite_name!r} in language {language!r}",
             where=str(tree.root),
-            mend=f"Run it first: `bench run {suite_name}`.",
+            hint=f"Run it first: `bench run {suite_name}`.",
         )
     unknown = sorted(set(judges) - set(frames.judges))
     if unknown:
         raise UserError(
             f"no judgements by {', '.join(unknown)}",
             where=f"{suite_name} {language}",
-            mend=f"Judges of this board: {', '.join(frames.judges) or 'none'}.",
+            hint=f"Judges of this board: {', '.join(frames.judges) or 'none'}.",
         )
     suite = suites.get(suite_name)
     if suite is None or language not in suite.scenes:

@@ -83,7 +83,7 @@ def read_published(path: Path) -> Published:
     columns, rows = _rows(path)
     if columns != COLUMNS:
         raise RecordError(
-            "has other columns than it should", where=str(path), mend=f"They are {', '.join(COLUMNS)}."
+            "has other columns than it should", where=str(path), hint=f"They are {', '.join(COLUMNS)}."
         )
     for line, row in enumerate(rows, start=2):
         if None in row or None in row.values():
@@ -93,7 +93,7 @@ def read_published(path: Path) -> Published:
         raise RecordError(
             "names no or several benchmarks, versions, sources or dates",
             where=str(path),
-            mend="One file holds one list: split it.",
+            hint="One file holds one list: split it.",
         )
     scores: dict[str, float] = {}
     for line, row in enumerate(rows, start=2):
@@ -103,9 +103,9 @@ def read_published(path: Path) -> Published:
         scores[model] = _score(row["score"], f"{path}:{line}")
     benchmark, version, source, of = about.pop()
     if not benchmark.strip() or not source.strip():
-        raise RecordError("names no benchmark or no source", where=str(path), mend="Say where it is from.")
+        raise RecordError("names no benchmark or no source", where=str(path), hint="Say where it is from.")
     if not _is_date(of):
-        raise RecordError(f"date {of!r} is none", where=str(path), mend="Write YYYY, YYYY-MM or YYYY-MM-DD.")
+        raise RecordError(f"date {of!r} is none", where=str(path), hint="Write YYYY, YYYY-MM or YYYY-MM-DD.")
     return Published(
         name=path.stem, benchmark=benchmark, version=version, source=source, date=of, scores=scores
     )
@@ -171,6 +171,6 @@ def _check_once(aliases: list[Alias], path: Path) -> None:
                 raise CatalogError(
                     f"{key[1]!r} ({key[0]}) stands for {seen[key]!r} and for {alias.model!r}",
                     where=str(path),
-                    mend="Leave it in one of them.",
+                    hint="Leave it in one of them.",
                 )
             seen[key] = alias.model

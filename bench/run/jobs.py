@@ -17,13 +17,13 @@ from bench.catalog import Catalog
 from bench.chat import Chat, ResponseCache
 from bench.chat.stats import Stats
 from bench.cli.options import Places
-from bench.cli.stopping import StopSignals, stopped_by_budget
 from bench.files import remove_leftovers
-from bench.plan import Plan
-from bench.progress import Progress, money
 from bench.protocols import Protocol
 from bench.results import ResultsTree
-from bench.run import BudgetReached, Runner, RunReport
+from bench.run.plan import Plan
+from bench.run.progress import Progress, money
+from bench.run.runner import BudgetReached, Runner, RunReport
+from bench.run.stopping import StopSignals, stopped_by_budget
 from bench.suites import Suite
 
 

@@ -1,0 +1,1 @@
+"""Which evidence counts, and the boards that are published from it."""

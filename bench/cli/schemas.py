@@ -1,0 +1,55 @@
+"""schemas: write the JSON Schema of every kind of file that the project reads or writes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+from pydantic import BaseModel
+
+from bench.records import RECORD_TYPES, SCHEMA_VERSION
+from bench.schemas import json_schema
+
+
+def all_schemas() -> dict[str, dict[str, Any]]:
+    """Every schema by its name, which is that of its file without ``.schema.json``."""
+    from bench.agreement.report import Agreement
+    from bench.annotate.records import STUDY_TYPES
+    from bench.audit.findings import AuditReport
+    from bench.protocols._likeness import LikenessLine
+    from bench.scores.analyses.report import Report
+    from bench.scores.board import Board
+    from bench.scores.rankmap import RankMap
+    from bench.scores.separate import Separation
+
+    derived: dict[str, type[BaseModel]] = {
+        "board": Board,
+        "analyses": Report,
+        "rank-map": RankMap,
+        "separation": Separation,
+        "audit": AuditReport,
+        "agreement": Agreement,
+    }
+    version = f"version {SCHEMA_VERSION}"
+    return {
+        **{
+            name: json_schema(kind, f"{name} record, {version}")
+            for name, kind in (RECORD_TYPES | STUDY_TYPES).items()
+        },
+        **{name: json_schema(kind, f"{name}, {version}", "serialization") for name, kind in derived.items()},
+        "likeness-item": json_schema(LikenessLine, "likeness-item, one line of a data set"),
+    }
+
+
+@click.command()
+@click.option("--output", "-o", default="schemas", show_default=True, metavar="DIR", help="Output directory.")
+def schemas(output: str) -> None:
+    """Write the JSON Schemas of all records and of everything computed from them."""
+    from bench.files import write_atomically
+    from bench.records import canonical
+
+    made = all_schemas()
+    for name, schema in made.items():
+        write_atomically(Path(output) / f"{name}.schema.json", canonical(schema).encode())
+    click.echo(f"{len(made)} schemas in {output}")

@@ -1,0 +1,109 @@
+"""Tables as terminal text, CSV, JSON, Markdown and LaTeX: the one writer, with one rule of escaping each.
+
+A cell is text, a number, a tuple of texts, or None where nothing is known.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import unicodedata
+from collections.abc import Container, Sequence
+
+from rich.cells import cell_len
+
+Cell = str | int | float | tuple[str, ...] | None
+UNKNOWN = "–"
+"""How a missing value is shown to people."""
+
+_FORMULA_STARTS = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
+_LATEX = {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    **{mark: f"\\{mark}" for mark in "&%$#_{}"},
+}
+
+
+def printable(text: str) -> str:
+    """``text`` on one line; control, format and other invisible characters become spaces."""
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split())
+
+
+def shown(value: Cell, digits: int = 2) -> str:
+    """A cell for people: floats with ``digits`` decimals, an en dash where nothing is known."""
+    if value is None:
+        return UNKNOWN
+    if isinstance(value, float):
+        return f"{value:.{digits}f}"
+    return printable("; ".join(value) if isinstance(value, tuple) else str(value))
+
+
+def text_table(
+    heads: Sequence[str], rows: Sequence[Sequence[str]], left: Container[int] = frozenset()
+) -> str:
+    """Aligned plain text for a terminal; columns in ``left`` are left-aligned, the others right-aligned."""
+    lines = [list(heads), *map(list, rows)]
+    widths = [max(cell_len(line[n]) for line in lines) for n in range(len(heads))]
+    return "".join(
+        "  ".join(
+            text + " " * (width - cell_len(text)) if n in left else " " * (width - cell_len(text)) + text
+            for n, (text, width) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        + "\n"
+        for line in lines
+    )
+
+
+def csv_table(heads: Sequence[str], rows: Sequence[Sequence[Cell]]) -> str:
+    """CSV with every cell safe to open in a spreadsheet (see :func:`csv_cell`)."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow([csv_cell(head) for head in heads])
+    writer.writerows([csv_cell(value) for value in row] for row in rows)
+    return out.getvalue()
+
+
+def csv_cell(value: Cell) -> str:
+    """A value as a CSV cell. Text that a spreadsheet could run as a formula gets an apostrophe in front."""
+    if value is None:
+        return ""
+    if isinstance(value, (int, float)):
+        return repr(value)
+    text = "; ".join(value) if isinstance(value, tuple) else value
+    visible = text.lstrip("".join(c for c in text if c.isspace() or unicodedata.category(c)[0] == "C"))
+    risky = visible.startswith(_FORMULA_STARTS) or (text != "" and unicodedata.category(text[0]) == "Cc")
+    return f"'{text}" if risky else text
+
+
+def markdown_table(
+    heads: Sequence[str], rows: Sequence[Sequence[Cell]], left: Container[int] = frozenset()
+) -> str:
+    """A GitHub-flavoured Markdown table."""
+
+    def line(cells: Sequence[str]) -> str:
+        return f"| {' | '.join(cells)} |\n"
+
+    def escaped(value: Cell) -> str:
+        return shown(value).replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;")
+
+    rule = ["---" if n in left else "---:" for n in range(len(heads))]
+    return (
+        line([escaped(head) for head in heads])
+        + line(rule)
+        + "".join(line([escaped(c) for c in r]) for r in rows)
+    )
+
+
+def latex_table(
+    heads: Sequence[str], rows: Sequence[Sequence[Cell]], left: Container[int] = frozenset()
+) -> str:
+    """A LaTeX ``tabular`` with booktabs rules."""
+
+    def line(cells: Sequence[Cell]) -> str:
+        return " & ".join("".join(_LATEX.get(c, c) for c in shown(cell)) for cell in cells) + r" \\" + "\n"
+
+    align = "".join("l" if n in left else "r" for n in range(len(heads)))
+    body = "".join(map(line, rows))
+    head = f"\\begin{{tabular}}{{{align}}}\n\\toprule\n{line(heads)}\\midrule\n"
+    return f"{head}{body}\\bottomrule\n\\end{{tabular}}\n"
