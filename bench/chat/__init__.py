@@ -6,8 +6,18 @@ in a :class:`Reply`; only what the user can hint (key, model id, address) is rai
 
 from bench.chat.cache import ResponseCache
 from bench.chat.client import Chat, EmbeddedHandle
+from bench.chat.opening import open_chat
 from bench.chat.requests import ChatRequest, Reply
 from bench.chat.retry import RetryPolicy
 from bench.chat.stats import Stats
 
-__all__ = ["Chat", "ChatRequest", "EmbeddedHandle", "Reply", "ResponseCache", "RetryPolicy", "Stats"]
+__all__ = [
+    "Chat",
+    "ChatRequest",
+    "EmbeddedHandle",
+    "Reply",
+    "ResponseCache",
+    "RetryPolicy",
+    "Stats",
+    "open_chat",
+]

@@ -93,7 +93,7 @@ class Chat:
         self.catalog = catalog
         self.stats = Stats()
         self._budget = Budget(max_cost, self.stats)
-        self._cache = cache
+        self.cache = cache
         self._embedded = embedded
         self._embedded_identity = embedded_identity
         self._retry = retry or RetryPolicy()
@@ -159,7 +159,7 @@ class Chat:
 
     def kept(self, prepared: Prepared) -> Reply | None:
         """The reply that the cache holds; None where there is none."""
-        answer = self._cache.get(prepared.key) if self._cache is not None else None
+        answer = self.cache.get(prepared.key) if self.cache is not None else None
         return None if answer is None else replace(_reply(answer, prepared, attempts=0), cached=True)
 
     async def _shared(self, prepared: Prepared) -> Reply:
@@ -188,7 +188,7 @@ class Chat:
 
     async def _sent(self, prepared: Prepared) -> Reply:
         """The reply to a call that is sent, unless another process on the same cache is just sending it."""
-        cache = self._cache
+        cache = self.cache
         if cache is None:
             return await self._asked(prepared)
         wait, patience = FIRST_LOOK, monotonic() + self._retry.total_seconds
@@ -230,8 +230,8 @@ class Chat:
         if isinstance(result, Fault):
             return self._failed(prepared, result, attempts, endpoint.reached)
         self._succeeded.add(prepared.request.model)
-        if self._cache is not None:
-            self._cache.put(prepared.key, result)
+        if self.cache is not None:
+            self.cache.put(prepared.key, result)
         reply = _reply(result, prepared, attempts)
         self.stats.spent(reply)
         return reply

@@ -1,0 +1,78 @@
+"""One way to open a :class:`Chat` with all it needs: the response cache and the embedded model's server."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import ExitStack, asynccontextmanager
+from decimal import Decimal
+from pathlib import Path
+
+from bench.catalog import Catalog
+from bench.chat.cache import ResponseCache
+from bench.chat.client import Chat, EmbeddedHandle
+from bench.chat.requests import ChatRequest, Reply
+
+
+@asynccontextmanager
+async def open_chat(
+    catalog: Catalog,
+    *,
+    cache: Path | None = None,
+    max_cost: Decimal | None = None,
+    models: Iterable[str] = (),
+    on_call: Callable[[ChatRequest, Reply], None] | None = None,
+    warn: Callable[[str], None] = warnings.warn,
+    without_cache: str = "The run goes on without it.",
+) -> AsyncIterator[Chat]:
+    """Open a Chat for the models of ``catalog``; on leaving, close its connections, cache and server.
+
+    Nothing is sent and no server is started before the first call that the cache cannot answer::
+
+        async with open_chat(load_catalog(Path("models.toml")), cache=Path(".cache")) as chat:
+            reply = await chat.ask(request)
+        print(reply.text, chat.stats.cost)
+
+    Args:
+        catalog: The providers and models that may be called.
+        cache: Folder of the response cache, shared with other processes. None: no cache.
+        max_cost: US dollars. Once they are spent, a call that may cost more raises BudgetReached.
+        models: Catalog names of all models that will be called. If one of them lacks its API key, the first
+            call to any of them fails, before anything is paid for.
+        on_call: Called with every request and its reply, including replies from the cache.
+        warn: Called once with a message if the cache cannot be used.
+        without_cache: What that message says will happen then.
+
+    Returns:
+        A context manager that yields the Chat. Its ``cache`` is the open ResponseCache.
+
+    Raises:
+        ProviderError: From ``ask``, for a missing key, a wrong address or an unknown model.
+        EmbeddedModelError: From ``ask``, if the embedded model is not installed or does not start.
+    """
+    with ExitStack() as stack:
+        responses = None
+        if cache is not None:
+            responses = stack.enter_context(ResponseCache(cache, warn, without=without_cache))
+        slots = [provider.max_concurrent for provider in catalog.providers.values() if provider.embedded]
+
+        def start_embedded() -> EmbeddedHandle:
+            from bench.local import EmbeddedServer
+
+            return stack.enter_context(EmbeddedServer(slots=max(slots)))
+
+        def identity() -> str:
+            from bench.local import embedded_identity
+
+            return embedded_identity()
+
+        async with Chat(
+            catalog,
+            cache=responses,
+            embedded=start_embedded,
+            embedded_identity=identity,
+            on_call=on_call,
+            max_cost=max_cost,
+        ) as chat:
+            chat.expect(models)
+            yield chat
