@@ -10,7 +10,7 @@ import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
@@ -18,36 +18,138 @@ from bench import __version__
 from bench.errors import UserError
 from bench.files import storage_error
 
+
+class Listed(NamedTuple):
+    """How `bench --help` lists a command, so that it need not import the command's module."""
+
+    section: str
+    target: str
+    """``module:function`` within :mod:`bench.cli`."""
+    summary: str
+    """The first line of the function's docstring; a test compares them."""
+    examples: tuple[str, ...] = ()
+    """Printed at the end of the command's own help."""
+
+
 COMMANDS = {
-    "suites": "bench.cli.catalog:suites",
-    "models": "bench.cli.catalog:models",
-    "plan": "bench.cli.running:plan",
-    "run": "bench.cli.running:run",
-    "judge": "bench.cli.running:judge",
-    "board": "bench.cli.evidence:board",
-    "cost": "bench.cli.cost:cost",
-    "rank-map": "bench.cli.rankmap:rank_map",
-    "analyse": "bench.cli.analyse:analyse",
-    "agreement": "bench.cli.agreement:agreement",
-    "topics": "bench.cli.topics:topics",
-    "audit": "bench.cli.audit:audit",
-    "export": "bench.cli.interop:export",
-    "import": "bench.cli.interop:import_",
-    "annotate": "bench.cli.annotate:annotate",
-    "site": "bench.cli.website:site",
-    "serve-local": "bench.cli.local:serve_local",
-    "schemas": "bench.cli.schemas:schemas",
-    "commit-results": "bench.cli.evidence:commit_results",
+    "suites": Listed("Run", "catalog:suites", "List the suites, their languages and judges."),
+    "models": Listed("Run", "catalog:models", "List the models with prices and missing keys."),
+    "plan": Listed(
+        "Run",
+        "running:plan",
+        "Show what SUITE still needs and what it costs.",
+        ("bench plan pingpong -p my-model", "bench plan pingpong -l en --retry-failed"),
+    ),
+    "run": Listed(
+        "Run",
+        "running:run",
+        "Run missing conversations and judgements.",
+        ("bench run pingpong -p my-model --max-cost 5", "bench run pingpong -p my-model --shard 2/8"),
+    ),
+    "judge": Listed(
+        "Run",
+        "running:judge",
+        "Score existing conversations with other judges.",
+        (
+            "bench judge pingpong -j other-model",
+            "bench judge pingpong -j other-model --batch",
+            "bench judge pingpong --reparse",
+        ),
+    ),
+    "cost": Listed(
+        "Run",
+        "cost:cost",
+        "Show the tokens and dollars that were spent.",
+        ("bench cost", "bench cost pingpong -l en --format csv"),
+    ),
+    "board": Listed(
+        "Results",
+        "evidence:board",
+        "Print the leaderboard of SUITE.",
+        (
+            "bench board pingpong -l en",
+            "bench board pingpong -l en --compare-methods",
+            "bench board pingpong -l en --separate my-model other-model",
+        ),
+    ),
+    "analyse": Listed(
+        "Results",
+        "analyse:analyse",
+        "Analyse turns, difficulty, length and judges.",
+        ("bench analyse pingpong -l en", "bench analyse pingpong -l en --only orders --format json"),
+    ),
+    "rank-map": Listed(
+        "Results",
+        "rankmap:rank_map",
+        "Compare ranks with another board or benchmark.",
+        ("bench rank-map pingpong -l en --against-suite pingpong-v1 -o build/map",),
+    ),
+    "topics": Listed(
+        "Results",
+        "topics:topics",
+        "Find the topics of user messages in FILE.",
+        (
+            "bench topics prompts/topics/sample.en.jsonl --suite pingpong",
+            "bench topics FILE --suite pingpong --coverage build/topics/coverage.toml",
+        ),
+    ),
+    "export": Listed(
+        "Results",
+        "interop:export",
+        "Write the scores of SUITE as one table.",
+        ("bench export pingpong -l en -o scores.csv", "bench export pingpong --columns"),
+    ),
+    "import": Listed("Results", "interop:import_", "Import results of other projects."),
+    "annotate": Listed(
+        "People",
+        "annotate:annotate",
+        "Have people rate conversations.",
+        (
+            "bench annotate sample pingpong -l en --study autumn",
+            "bench annotate push --study autumn --url http://localhost:8080",
+            "bench annotate pull --study autumn --url http://localhost:8080",
+        ),
+    ),
+    "agreement": Listed(
+        "People",
+        "agreement:agreement",
+        "Measure how well judges agree with people.",
+        (
+            "bench agreement --study autumn",
+            "bench agreement --study autumn --format csv -o agreement.csv",
+            "bench agreement --table scores.csv --human anna,boris --judges model-a,model-b --group player",
+        ),
+    ),
+    "site": Listed(
+        "Site",
+        "website:site",
+        "Build the website, or serve a built one.",
+        ("bench site build", "bench site serve --port 8000"),
+    ),
+    "audit": Listed(
+        "Maintain",
+        "audit:audit",
+        "Check all results, or those of SUITE.",
+        ("bench audit", "bench audit pingpong --strict --format json"),
+    ),
+    "commit-results": Listed(
+        "Maintain",
+        "evidence:commit_results",
+        "Commit players with complete, valid evidence.",
+        ("bench commit-results --dry-run",),
+    ),
+    "serve-local": Listed("Maintain", "local:serve_local", "Serve the embedded model until Ctrl-C."),
+    "schemas": Listed("Maintain", "schemas:schemas", "Write the JSON Schemas of all files."),
 }
-"""Commands and where they are; a command's module, and what it needs, is loaded when it is called."""
+"""Every command. Its module, and what that needs, is imported when the command is called."""
 
 _DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
 SIGPIPE_STATUS = 141
-"""What a shell gives for a process that died of SIGPIPE, which is 13."""
+"""The status a shell reports for a process killed by SIGPIPE (signal 13)."""
 
 
 class Commands(click.Group):
-    """A group that loads its commands late."""
+    """A group that imports its commands late and lists them in sections."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -55,10 +157,25 @@ class Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        module, name = COMMANDS[cmd_name].split(":")
-        command = getattr(importlib.import_module(module), name)
+        listed = COMMANDS[cmd_name]
+        module, name = listed.target.split(":")
+        command = getattr(importlib.import_module(f"bench.cli.{module}"), name)
         assert isinstance(command, click.Command)
+        if listed.examples:
+            command.epilog = "\b\n" + "\n  ".join(["Examples:", *listed.examples])
         return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        width = max(map(len, COMMANDS))
+        for section in dict.fromkeys(listed.section for listed in COMMANDS.values()):
+            with formatter.section(section):
+                formatter.write_dl(
+                    [
+                        (name.ljust(width), listed.summary)
+                        for name, listed in COMMANDS.items()
+                        if listed.section == section
+                    ]
+                )
 
     def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
         with _reader_watched():
@@ -69,20 +186,20 @@ class Commands(click.Group):
             return super().invoke(ctx)
 
 
-class _Unread(Exception):
-    """Whoever read the output (`| head`) has gone."""
+class _ReaderGone(Exception):
+    """The program that read our output, such as `head`, has ended."""
 
 
 @contextlib.contextmanager
 def _reader_watched() -> Iterator[None]:
-    """Tell a reader that has gone by an exception of our own: click ends with status 1, and so does rich."""
+    """Raise ``_ReaderGone`` for a broken pipe, for which click and rich would end with status 1."""
     try:
         yield
     except BrokenPipeError:
-        raise _Unread from None
+        raise _ReaderGone from None
     except SystemExit as end:
         if isinstance(end.__context__, BrokenPipeError):
-            raise _Unread from None
+            raise _ReaderGone from None
         raise
 
 
@@ -94,51 +211,51 @@ def _reader_watched() -> Iterator[None]:
 )
 @click.version_option(__version__, prog_name="Dramaturg")
 def cli() -> None:
-    """Dramaturg measures how well chat models play a role, and publishes the evidence.
+    """Dramaturg benchmarks chat models at staying in character.
 
-    A player model is given a character card; an interrogator, which sees one line about the character and a
-    situation, plays the user; judges score every turn. All that was said and scored is kept as JSON under
-    results/, every number can be recomputed from it, and the website is built from it.
+    One model (the player) plays a character, another (the interrogator) plays the user, and judge models
+    score every reply. Conversations and scores are stored as JSON under results/. Boards, analyses and the
+    website are computed from these files.
     """
 
 
 def main() -> None:
     """Entry point of ``bench``. The README lists the exit statuses."""
-    status = _ended()
+    status = _run()
     if status:
         sys.exit(status)
 
 
-def _ended() -> int:
-    """Carry out the command line; the exit status, after a line for what went wrong."""
+def _run() -> int:
+    """Run the command line, print a line about an error, and return the exit status."""
     try:
         result = cli(prog_name="bench", standalone_mode=False)
         with _reader_watched():
             sys.stdout.flush()
     except UserError as error:
-        return _said(error.line(), error.status)
+        return _report(error.line(), error.status)
     except click.ClickException as error:
         error.show()
         return error.exit_code
     except (KeyboardInterrupt, click.Abort):
-        return _said("stopped", 128 + signal.SIGINT)
-    except _Unread:
+        return _report("stopped", 128 + signal.SIGINT)
+    except _ReaderGone:
         _silence_output()
-        return SIGPIPE_STATUS  # without a word, as a process that SIGPIPE ends
+        return SIGPIPE_STATUS  # without a message, like any process that SIGPIPE ends
     except OSError as error:
         if error.filename is None and error.errno not in _DISK_FULL:
             raise
         _silence_output()
-        return _said(storage_error(error, Path(error.filename or "output")).line(), 1)
-    return result if isinstance(result, int) else 0  # of what click itself has ended
+        return _report(storage_error(error, Path(error.filename or "output")).line(), 1)
+    return result if isinstance(result, int) else 0  # click returns a status where it ended the command
 
 
 def _silence_output() -> None:
-    """Let what is still buffered for standard output go nowhere, also at interpreter exit."""
+    """Discard what is still buffered for standard output, also at interpreter exit."""
     with contextlib.suppress(OSError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _said(line: str, status: int) -> int:
+def _report(line: str, status: int) -> int:
     click.echo(f"bench: {line}", err=True)
     return status

@@ -14,11 +14,7 @@ if TYPE_CHECKING:
     from bench.agreement.panel import Panel
 
 
-@click.command(
-    epilog="Examples: `bench agreement --study people-en`; as a CSV: `... --format csv "
-    "-o agreement.csv`; a table of your own: `bench agreement --table scores.csv --human anna,boris --judges "
-    "model-a,model-b --group player`."
-)
+@click.command()
 @click.argument("suite_name", metavar="[SUITE]", required=False)
 @click.option("--language", "-l", metavar="L", help="Of the suite; else the study's.")
 @click.option("--study", "study_name", metavar="NAME", help="A study of results/human/.")
@@ -81,8 +77,9 @@ def agreement(
     output: str | None,
     where: Places,
 ) -> None:
-    """Measure how far the judges of SUITE agree with people, and people with each other.
+    """Measure how well judges agree with people.
 
+    Also how well people agree with each other.
     Without SUITE, of the suite that the study is of.
 
     \b

@@ -37,8 +37,9 @@ def analyse(
     again: str | None,
     where: Places,
 ) -> None:
-    """Analyse the evidence of SUITE: turns, difficulty, length, judges, repetition, questions, repeat runs.
+    """Analyse turns, difficulty, length and judges.
 
+    Also repetition, variety of questions and repeat runs.
     Where a figure does not exist its place is empty (null in JSON), and the row says why.
     """
     from bench.boards.evidence import board_evidence

@@ -41,7 +41,7 @@ def server_options(command: F) -> F:
 
 @click.group()
 def annotate() -> None:
-    """Have people rate conversations, and read their ratings.
+    """Have people rate conversations.
 
     `sample` draws conversations; `push`, or `export`, brings them to Label Studio; `pull`, or `import`,
     brings the ratings back into results/human/, annotators under pseudonyms.
@@ -57,7 +57,7 @@ def annotate() -> None:
     "--seed", type=int, default=1, show_default=True, metavar="N", help="Equal seeds, equal sample."
 )
 @click.option(
-    "--player", "players", multiple=True, metavar="ID", help="Only of this player. May be repeated."
+    "--player", "-p", "players", multiple=True, metavar="ID", help="Only of this player. May be repeated."
 )
 @click.option("--suite-version", metavar="V", help="Where the results hold several versions of the suite.")
 @click.option("--guideline", metavar="L", help="Language of the guideline; else that of the conversations.")
@@ -73,7 +73,7 @@ def sample(
     guideline: str | None,
     where: Places,
 ) -> None:
-    """Draw a sample of SUITE's complete conversations for people to rate.
+    """Draw conversations of SUITE to be rated.
 
     Players, characters and situations are each drawn as evenly as can be. Where there are fewer conversations
     than asked for, all are taken, and that is said.
@@ -133,8 +133,9 @@ def _check_free(path: Path, made: StudyFile) -> None:
 )
 @places
 def export(form: str, study: str, output: Path, where: Places) -> None:
-    """Write a study for Label Studio: its tasks, its labelling interface, its guideline.
+    """Write a study to files for Label Studio.
 
+    These are its tasks, its labelling interface and its guideline.
     The tasks name neither the player nor any judge.
     """
     from bench.files import write_atomically
@@ -179,7 +180,7 @@ def _project(study: str, where: Places) -> Project:
 )
 @places
 def push(study: str, url: str, token_env: str, annotators: int, where: Places) -> None:
-    """Make a project of a study in a running Label Studio.
+    """Create a Label Studio project from a study.
 
     Done again it sends only the tasks that are not there yet.
     """
@@ -199,7 +200,7 @@ def push(study: str, url: str, token_env: str, annotators: int, where: Places) -
 def pull(
     study: str, url: str, token_env: str, project: int | None, new_annotators: bool, where: Places
 ) -> None:
-    """Bring the annotations of a study back from a running Label Studio."""
+    """Fetch the annotations from Label Studio."""
     from bench.annotate.label_studio import project_title
     from bench.annotate.reading import Reading, Unreadable, read_export
     from bench.annotate.server import LabelStudioServer
@@ -251,7 +252,7 @@ def import_(
     new_annotators: bool,
     where: Places,
 ) -> None:
-    """Take annotations out of files into a study.
+    """Import annotations from files into a study.
 
     label-studio: exports as JSON, or as JSON-MIN, which leaves skipped tasks out. Of what an annotator said
     of one conversation the latest counts; a missing choice stays missing.
@@ -312,7 +313,7 @@ def _import_records(
 @study_option
 @places
 def status(study: str, where: Places) -> None:
-    """Say what a study holds: annotators, and how far each is."""
+    """Show how far each annotator has got."""
     from bench.annotate.merging import counts_of
     from bench.annotate.store import read_annotators, read_study
 

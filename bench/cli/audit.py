@@ -15,8 +15,9 @@ from bench.cli.options import Places, places
 @click.option("--strict", is_flag=True, help="Count warnings (stale or missing evidence) as errors.")
 @places
 def audit(suite_name: str | None, form: str, strict: bool, where: Places) -> None:
-    """Check all results, or those of SUITE, without changing anything.
+    """Check all results, or those of SUITE.
 
+    Changes nothing.
     Every file against its schema, its digest and its place; every judgement against the messages that it
     judged and the judge's raw replies; every fingerprint against the prompts and models of now; every
     board.json against the numbers that the evidence gives. Without SUITE also the published lists in

@@ -27,7 +27,7 @@ def _print(table: Table) -> None:
 @click.command()
 @places
 def suites(where: Places) -> None:
-    """List the suites: what is played, in which languages, by whom it is questioned and judged."""
+    """List the suites, their languages and judges."""
     table = Table(
         "suite", "protocol", "languages", "scenes", "interrogator", "judges", "what it is", box=None
     )
@@ -49,7 +49,7 @@ def suites(where: Places) -> None:
 @click.command()
 @places
 def models(where: Places) -> None:
-    """List the models of models.toml, each with its provider, price and whether its key is there."""
+    """List the models with prices and missing keys."""
     import os
 
     catalog = where.catalog()

@@ -38,10 +38,10 @@ _TOTALS: dict[str, Callable[[Part], str]] = {
 def cost(
     suite_name: str | None, languages: tuple[str, ...], players: tuple[str, ...], form: str, where: Places
 ) -> None:
-    """Say what the results took, of SUITE or of all: tokens and US dollars by player, role and model.
+    """Show the tokens and dollars that were spent.
 
-    Read from the records alone: each call's cost stands there, by the prices of the day it was made. A price
-    that was unknown is said, never counted as nothing; so are tokens that had to be estimated.
+    Covers SUITE, or all suites without it, by player, role and model. Every call's record holds its cost at
+    the prices of the day it was made. Unknown prices and estimated tokens are marked, never counted as zero.
     """
     tree = where.evidence(suite_name, languages if suite_name else ())
     rows = _rows(tree, suite_name, languages, players)

@@ -18,7 +18,9 @@ from bench.errors import UserError
 @click.option(
     "--weights", metavar="W", help="Of the criteria: 2,1,1 or fluency=2,in_character=1 or entertaining_heavy."
 )
-@click.option("--judge", "judges", multiple=True, metavar="NAME", help="Only this judge; may be repeated.")
+@click.option(
+    "--judge", "-j", "judges", multiple=True, metavar="NAME", help="Only this judge; may be repeated."
+)
 @click.option("--compare-methods", is_flag=True, help="List instead every rank that hangs on the method.")
 @click.option(
     "--separate",
@@ -38,13 +40,13 @@ def board(
     separate: tuple[str, str] | None,
     where: Places,
 ) -> None:
-    """Print the leaderboard of SUITE, computed from the results tree.
+    """Print the leaderboard of SUITE.
 
-    Scores are the paper's: length-normalised, with the half-width of a 95% interval; players whose scores
-    lie within 0.06 share a rank (on 1 to 5; elsewhere within the same share of the scale). Other protocols
-    than pingpong_v2 have rules of length of their own, or none. --compare-methods scores it by the paper's
-    and the robust scoring, by each policy for refusals, by each weighting, and without each judge. --separate
-    compares two players on the scenes that both have, by the robust scoring.
+    The board is computed from the results tree by the paper's method. Scores are length-normalised and
+    printed with the half-width of a 95% interval. Players within 0.06 points on the scale 1 to 5 (the same
+    share of other scales) share a rank. Each protocol has its own length rule, or none. --compare-methods
+    also scores the board by the robust method, by each refusal policy and weighting, and without each judge.
+    --separate compares two players on the scenes that both have, by the robust method.
     """
     from bench.boards.evidence import board_evidence
     from bench.boards.published import all_suites, published_board, write_board
@@ -102,8 +104,9 @@ def board(
 @click.option("--dry-run", is_flag=True, help="Say what would be committed; change nothing.")
 @places
 def commit_results(dry_run: bool, where: Places) -> None:
-    """Commit the players whose evidence is complete and valid, with their boards.
+    """Commit players with complete, valid evidence.
 
+    Their boards are committed too.
     Complete: every scene of the suite has a conversation and a judgement by each of the suite's judges, or
     the record of why there is none. Valid: each file is as its schema and its digest say. The rest is left
     as it is, and named, and so is what git ignores. Status 0 also where there is nothing to commit.

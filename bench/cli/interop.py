@@ -33,9 +33,9 @@ def export(
     columns: bool,
     where: Places,
 ) -> None:
-    """Write the scores of SUITE as one table: a row for every turn, judge and criterion.
+    """Write the scores of SUITE as one table.
 
-    All judgements are in it, also by judges and of scenes that the board leaves out.
+    It has a row for every turn, judge and criterion, also for judges and scenes that the board leaves out.
     """
     from bench.files import write_atomically
     from bench.interop.export import EXPORTED, exported, tidy_table
@@ -59,7 +59,7 @@ def export(
 
 @click.group("import")
 def import_() -> None:
-    """Take over results of other projects as records that are marked as imported."""
+    """Import results of other projects."""
 
 
 @import_.command("ping-pong-bench")
@@ -70,6 +70,7 @@ def import_() -> None:
 )
 @click.option(
     "--judge",
+    "-j",
     "judges",
     multiple=True,
     metavar="JUDGE",
@@ -91,7 +92,9 @@ def ping_pong_bench(
     interrogators: tuple[str, ...],
     where: Places,
 ) -> None:
-    """Import the result files of the public ping_pong_bench repository, versions 1 and 2.
+    """Import results of the public ping_pong_bench.
+
+    Reads the result files of that repository, versions 1 and 2.
 
     PATH is a folder of them or one file. Version 1, whose scale is another, goes into the suite NAME-v1.
     Files of an experiment with several interrogators (`..._interrogator_Z.json`) go into a suite of each,

@@ -11,9 +11,11 @@ import click
 )
 @click.option("--slots", type=click.IntRange(1, 64), default=4, show_default=True, help="Answers at once.")
 def serve_local(port: int, slots: int) -> None:
-    """Serve the embedded model (SmolLM2-135M-Instruct) as an OpenAI-compatible API on this machine.
+    """Serve the embedded model until Ctrl-C.
 
-    `bench run` starts and stops it by itself; use this to try requests by hand. Ctrl-C ends it.
+    It is SmolLM2-135M-Instruct behind an OpenAI-compatible API on this machine.
+
+    `bench run` starts and stops it by itself; use this to try requests by hand.
     """
     from bench.local.embedded import serve_local as serve
 

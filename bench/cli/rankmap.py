@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @click.option("--language", "-l", required=True, metavar="L", help="Of the board.")
 @click.option("--against", metavar="NAME", help="A list of results/external/, by its name without .csv.")
 @click.option("--against-suite", "other", metavar="SUITE", help="Or another board of ours in that language.")
-@click.option("--output", metavar="DIR", help="Write the map as SVG, PNG, PDF and JSON there.")
+@click.option("--output", "-o", metavar="DIR", help="Write the map as SVG, PNG, PDF and JSON there.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @places
 def rank_map(
@@ -31,7 +31,7 @@ def rank_map(
     form: str,
     where: Places,
 ) -> None:
-    """Compare the ranks of SUITE's board with those of another benchmark, or of another suite.
+    """Compare ranks with another board or benchmark.
 
     Of a benchmark only models that results/external/aliases.toml joins are compared; of a suite, such as one
     of the method's other version, the same players. All others are listed. Printed are

@@ -24,8 +24,9 @@ from bench.run.progress import short
 @asking
 @places
 def plan(asked: Asked, where: Places) -> None:
-    """Show what SUITE still needs: conversations, calls, tokens, cost. Calls nobody.
+    """Show what SUITE still needs and what it costs.
 
+    Lists conversations, calls, tokens and dollars, and makes no call.
     Prompts are measured and answers guessed, so tokens and cost are estimates.
     """
     suite, catalog, jobs = jobs_for(where, asked)
@@ -71,11 +72,11 @@ def _print_costs(console: Console, job: Job, catalog: Catalog) -> None:
 )
 @places
 def run(asked: Asked, limits: Spending, cluster: str | None, where: Places) -> None:
-    """Run what SUITE still needs: conversations side by side, each judged as soon as it has ended.
+    """Run missing conversations and judgements.
 
-    Finished conversations and judgements are on disk at once; stop it by Ctrl-C whenever you like, and the
-    next run goes on from there. Recorded failures are done again only with --retry-failed, unless the
-    connection or a rate limit was to blame.
+    Conversations run in parallel, and each is judged as soon as it ends. Every finished conversation and
+    judgement is saved at once: stop with Ctrl-C at any time, and the next run resumes. Recorded failures are
+    retried only with --retry-failed, except those caused by the connection or a rate limit.
     """
     suite, catalog, jobs = jobs_for(where, asked)
     check_prices(catalog, jobs, limits)
@@ -104,10 +105,10 @@ def run(asked: Asked, limits: Spending, cluster: str | None, where: Places) -> N
 @spending
 @places
 def judge(asked: Asked, reparse: bool, batch: bool, poll: float, limits: Spending, where: Places) -> None:
-    """Have conversations that exist judged, without talking to any player.
+    """Score existing conversations with other judges.
 
-    Name further judges by --judge; without --player all players of the suite are judged. With --batch the
-    command waits for the batches it has made; stop it as you like, the same command picks them up.
+    Makes no player calls. Name the judges with --judge; without --player, all players are judged. With
+    --batch the command waits for its batches; you can stop it, and the same command picks them up again.
     """
     if reparse and (batch or asked.shard):
         raise click.UsageError("--reparse calls nobody: it goes with neither --batch nor --shard")

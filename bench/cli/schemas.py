@@ -45,7 +45,10 @@ def all_schemas() -> dict[str, dict[str, Any]]:
 @click.command()
 @click.option("--output", "-o", default="schemas", show_default=True, metavar="DIR", help="Output directory.")
 def schemas(output: str) -> None:
-    """Write the JSON Schemas of all records and of everything computed from them."""
+    """Write the JSON Schemas of all files.
+
+    They cover every record and everything that is computed from the records.
+    """
     from bench.files import write_atomically
     from bench.records import canonical
 

@@ -31,10 +31,7 @@ PLAIN_INTERVAL = 5.0
 """Seconds between two lines of progress where there is no terminal."""
 
 
-@click.command(
-    epilog="Try it on the sample: `bench topics prompts/topics/sample.en.jsonl --suite pingpong`. Review"
-    " build/topics/coverage.toml, then give it back: `--coverage build/topics/coverage.toml`."
-)
+@click.command()
 @click.argument("file", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path))
 @click.option(
     "--column", metavar="NAME", help="Where the messages are. By default text, message, content, ..."
@@ -112,7 +109,9 @@ def topics(
     where: Places,
     limits: Spending,
 ) -> None:
-    """Find out what the user messages in FILE are about, and what a suite covers of it.
+    """Find the topics of user messages in FILE.
+
+    Also says how many of them the situations of a suite cover.
 
     FILE is CSV, TSV, JSON Lines or Parquet with a column of messages, or of conversations as chat APIs take
     them. Messages are embedded by a model that is part of a package, nothing is downloaded, and grouped by

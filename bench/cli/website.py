@@ -15,7 +15,7 @@ OUTPUT = click.option(
 
 @click.group()
 def site() -> None:
-    """Build the website from the results, or look at it."""
+    """Build the website, or serve a built one."""
 
 
 @site.command()
@@ -29,7 +29,10 @@ def site() -> None:
 )
 @places
 def build(output: str, site_url: str, source_url: str, where: Places) -> None:
-    """Build the site of all boards in the results tree. Files that would not change are left alone."""
+    """Build the website of all boards.
+
+    Files that would not change are left alone.
+    """
     from bench.boards.evidence import board_evidence
     from bench.boards.published import all_suites
     from bench.site.build import build_site
@@ -65,7 +68,7 @@ def build(output: str, site_url: str, source_url: str, where: Places) -> None:
 @OUTPUT
 @click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True)
 def serve(output: str, port: int) -> None:
-    """Serve a built site on this machine. Ctrl-C ends it."""
+    """Serve a built website until Ctrl-C."""
     from bench.site.serve import serve_site
 
     serve_site(Path(output), port)
