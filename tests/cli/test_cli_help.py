@@ -28,7 +28,7 @@ def every_command(name: str, command: click.Command) -> Iterator[tuple[str, clic
 
 @pytest.fixture(scope="module")
 def commands() -> dict[str, click.Command]:
-    listed = {}
+    listed: dict[str, click.Command] = {}
     for name in COMMANDS:
         command = cli.get_command(CONTEXT, name)
         assert command is not None
