@@ -15,7 +15,7 @@ import pytest
 import bench.protocols
 from bench import protocol_facts
 from bench.audit import audit_tree
-from bench.boards.published import all_suites, published_board, write_board
+from bench.boards.loading import all_suites, load_board, write_board
 from bench.catalog import load_catalog
 from bench.chat.requests import ChatRequest, Reply
 from bench.protocols import PROTOCOLS, Protocol, protocol_for
@@ -79,7 +79,7 @@ def test_the_example_runs_from_the_first_call_to_the_website(example: Protocol, 
     assert plan.calls() == 8
     assert chat.stats.asked == 8 + 2  # two verdicts were asked for again
 
-    board = published_board(tree, "one-line", "en", suites)
+    board = load_board(tree, "one-line", "en", prompts=suites).board
     write_board(tree, board)
     assert [(row.score, row.judgements_ok, row.judgements_repaired) for row in board.rows] == [(7, 2, 2)] * 2
     assert audit_tree(tree, suites, catalog, strict=True).findings == ()

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
+from bench.boards.loading import load_board
 from bench.cli.schemas import all_schemas
 from bench.errors import CatalogError
 from bench.protocols._likeness import BANDS, LikenessLine, orders_of
@@ -20,7 +21,6 @@ from bench.protocols.human_likeness import HumanLikeness, verdict_schema
 from bench.records import Conversation, Judgement, digest_of, re_asks, sealed
 from bench.run.plan import estimate, make_plan
 from bench.run.runner import Runner, RunReport
-from bench.scores.board import board
 from bench.suites import read_items
 from tests.other_benches import ITEMS, Other, item, make_likeness, write_items
 from tests.tiny import ROOT, FakeChat, Script, bad, edit
@@ -365,7 +365,7 @@ def test_a_run_makes_a_board(tiny: Other) -> None:
     asyncio.run(runner.run(plan))
     assert (told.conversations, told.judgements, told.re_asks) == (8, 8, 0)
     assert len(chat.script.asked) == plan.calls() == 24
-    made = board(tiny.tree, "tiny-likeness", "en", scenes=protocol.scenes.pairs)
+    made = load_board(tiny.tree, "tiny-likeness", "en", prompts=tiny.prompts).board
     assert (made.protocol, made.criteria) == ("human_likeness", ("human_likeness",))
     for row in made.rows:
         assert (row.conversations, row.judgements_ok, row.judgements_repaired) == (4, 4, 0)

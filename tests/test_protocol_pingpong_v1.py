@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
+from bench.boards.loading import load_board
 from bench.errors import CatalogError
 from bench.protocols.base import ASKS
 from bench.protocols.pingpong_v1 import PingPongV1, reply_schema
 from bench.records import Conversation, Judgement, digest_of, messages_sha256, sealed
 from bench.run.plan import estimate, make_plan
 from bench.run.runner import Runner, RunReport
-from bench.scores.board import board
 from tests.other_benches import Other, make_v1
 from tests.scripted_server import rating
 from tests.tiny import FakeChat, Script, bad, edit
@@ -287,7 +287,7 @@ def test_a_run_makes_a_board(tiny: Other) -> None:
     asyncio.run(runner.run(plan))
     assert (told.conversations, told.judgements, told.re_asks) == (8, 8, 0)
     assert len(chat.script.asked) == plan.calls() == 48
-    made = board(tiny.tree, "tiny-v1", "en")
+    made = load_board(tiny.tree, "tiny-v1", "en", prompts={}).board
     assert made.protocol == "pingpong_v1"
     bard = next(row for row in made.rows if row.player == "bard")
     assert (bard.conversations, bard.judgements_ok) == (4, 4)

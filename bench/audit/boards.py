@@ -9,7 +9,7 @@ from typing import Any
 from bench.audit.differences import differences, shown
 from bench.audit.findings import Findings
 from bench.audit.places import BoardFiles
-from bench.boards.published import published_board
+from bench.boards.loading import load_board
 from bench.errors import UserError
 from bench.results import ResultsTree
 from bench.scores.forms import to_json
@@ -28,7 +28,7 @@ def audit_board(
             findings.add("board-orphan", files.board, "there are no players of this board")
         return
     try:
-        due = to_json(published_board(tree, files.suite, files.language, suites))
+        due = to_json(load_board(tree, files.suite, files.language, prompts=suites).board)
     except UserError as error:
         findings.add("board-impossible", files.folder, error.what)
         return

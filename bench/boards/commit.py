@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.boards.published import published_board, write_board
+from bench.boards.loading import load_board, write_board
 from bench.errors import RecordError, StorageError, UserError
 from bench.records import Conversation, Judgement, digest_of, messages_sha256
 from bench.results import ResultsTree, sounds_of
@@ -118,7 +118,7 @@ def git_commit(
             ignored.append(f"{suite_name} {language}")
             continue
         players = {item.player for item in ready if (item.suite, item.language) == (suite_name, language)}
-        board = published_board(tree, suite_name, language, suites)
+        board = load_board(tree, suite_name, language, prompts=suites).board
         changed = _changed_players(tree, board, players)
         for row in changed:
             paths.append(tree.player_folder(suite_name, language, row.player))

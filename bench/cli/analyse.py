@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -42,16 +41,15 @@ def analyse(
     Also repetition, variety of questions and repeat runs.
     Where a figure does not exist its place is empty (null in JSON), and the row says why.
     """
-    from bench.boards.evidence import board_evidence
-    from bench.boards.published import all_suites
+    from bench.boards.loading import all_suites, load_board
     from bench.records import canonical
-    from bench.results import ResultsTree
     from bench.scores.analyses.preference import judge_models
     from bench.scores.analyses.report import Material, report
     from bench.scores.analyses.texts import turns_of
 
     tree, suites = where.evidence(suite_name, [language]), all_suites(where.prompts)
-    frames, scenes = board_evidence(tree, suite_name, language, suites)
+    loaded = load_board(tree, suite_name, language, prompts=suites)
+    frames = loaded.frames
     talks = (
         talk for info in frames.players for talk in tree.conversations(suite_name, language, info.player)
     )
@@ -60,11 +58,9 @@ def analyse(
             frames=frames,
             turns=turns_of(talks),
             judges=judge_models(frames, _catalog(where)),
-            scenes=scenes,
-            others={name: board_evidence(tree, name, language, suites)[0] for name in swaps},
-            again=board_evidence(ResultsTree(Path(again)), suite_name, language, suites)[0]
-            if again
-            else None,
+            scenes=loaded.scenes,
+            others={name: load_board(tree, name, language, prompts=suites).frames for name in swaps},
+            again=load_board(again, suite_name, language, prompts=suites).frames if again else None,
         ),
         only,
     )

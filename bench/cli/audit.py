@@ -25,7 +25,7 @@ def audit(suite_name: str | None, form: str, strict: bool, where: Places) -> Non
     """
     from bench.audit import audit_tree
     from bench.audit.findings import text_lines
-    from bench.boards.published import all_suites
+    from bench.boards.loading import all_suites
     from bench.records import canonical
 
     catalog = where.catalog() if where.models.exists() else None

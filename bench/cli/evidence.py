@@ -48,9 +48,8 @@ def board(
     also scores the board by the robust method, by each refusal policy and weighting, and without each judge.
     --separate compares two players on the scenes that both have, by the robust method.
     """
-    from bench.boards.evidence import board_evidence
-    from bench.boards.published import all_suites, published_board, write_board
-    from bench.cli.methods import check_choices, chosen_board, moves, separated
+    from bench.boards.loading import all_suites, load_board, write_board
+    from bench.cli.methods import check_choices, moves, separated
     from bench.scores.forms import gaps, to_csv, to_json, to_table
 
     check_choices(
@@ -74,19 +73,15 @@ def board(
     if form != "table" and len(chosen) > 1:
         raise UserError(f"{form} holds one language", hint=f"Choose by --language: {', '.join(found)}.")
     for language in chosen:
+        loaded = load_board(tree, suite_name, language, prompts=suites, judges=judges, weights=weights)
         if compare_methods:
-            frames, _ = board_evidence(tree, suite_name, language, suites, judges)
             click.echo(f"{suite_name}, {language}" if form == "table" else "", nl=form == "table")
-            click.echo(moves(frames, form), nl=False)
+            click.echo(moves(loaded.frames, form), nl=False)
             continue
         if separate:
-            frames, _ = board_evidence(tree, suite_name, language, suites, judges)
-            click.echo(separated(frames, separate, weights, form), nl=False)
+            click.echo(separated(loaded, separate, form), nl=False)
             continue
-        if weights is not None or judges:
-            made = chosen_board(tree, suite_name, language, suites, weights=weights, judges=judges)
-        else:
-            made = published_board(tree, suite_name, language, suites)
+        made = loaded.board
         if form == "table":
             label = suites[suite_name].entry.title if suite_name in suites else suite_name
             click.echo(f"{label}, {language}, version {made.version}, judged by {', '.join(made.judges)}")
@@ -112,7 +107,7 @@ def commit_results(dry_run: bool, where: Places) -> None:
     as it is, and named, and so is what git ignores. Status 0 also where there is nothing to commit.
     """
     from bench.boards.commit import committable, git_commit
-    from bench.boards.published import all_suites
+    from bench.boards.loading import all_suites
 
     tree, suites = where.evidence(), all_suites(where.prompts)
     ready, left = committable(tree, suites)

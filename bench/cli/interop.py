@@ -101,7 +101,7 @@ def ping_pong_bench(
     NAME-z; `bench analyse --swap-with` compares such suites. What is not sound is left out and reported by
     file and place.
     """
-    from bench.boards.published import all_suites
+    from bench.boards.loading import all_suites
     from bench.interop.pingpong_files import Choice
     from bench.interop.pingpong_import import import_pingpong
 

@@ -4,38 +4,19 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-from bench.boards.evidence import board_evidence
+from bench.boards.loading import LoadedBoard
 from bench.errors import UserError
 from bench.records import canonical
-from bench.results import ResultsTree
 from bench.scores.analyses.sure import missing_to_none
-from bench.scores.board import Board, board_of
 from bench.scores.compare import rank_moves
 from bench.scores.forms import csv_cell
 from bench.scores.frame import Frames
 from bench.scores.separate import separation
-from bench.scores.weights import parse_weights
-from bench.suites import Suite
 from bench.tables import text_table
 
 COLUMNS = ("method", "player", "score", "rank", "paper_rank", "moved")
-
-
-def chosen_board(
-    tree: ResultsTree,
-    suite: str,
-    language: str,
-    suites: Mapping[str, Suite],
-    *,
-    weights: str | None,
-    judges: Sequence[str],
-) -> Board:
-    """The board with the weights and judges that a user asks for. Raises UserError."""
-    frames, scenes = board_evidence(tree, suite, language, suites, judges)
-    parsed = None if weights is None else parse_weights(weights, frames.criteria)[1]
-    return board_of(frames, weights=parsed, scenes=scenes)
 
 
 def check_choices(
@@ -55,11 +36,9 @@ def check_choices(
         raise UserError("--compare-methods tries the weightings itself", hint="Leave out --weights.")
 
 
-def separated(frames: Frames, names: tuple[str, str], weights: str | None, form: str) -> str:
+def separated(loaded: LoadedBoard, names: tuple[str, str], form: str) -> str:
     """Whether the data tell two players apart, and how many scenes would, in sentences or as json."""
-    made = separation(
-        frames, *names, weights=None if weights is None else parse_weights(weights, frames.criteria)[1]
-    )
+    made = separation(loaded.frames, *names, weights=loaded.weights)
     if form == "json":
         return canonical(made.model_dump(mode="json"))
     head = f"{made.player} and {made.other} on {made.suite}, {made.language}, by the robust scoring:\n"

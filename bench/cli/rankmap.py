@@ -38,13 +38,11 @@ def rank_map(
     Spearman's and Kendall's correlation with p and a 95% interval, how many models they rest on, and what
     makes them say little.
     """
-    from bench.boards.evidence import board_evidence
-    from bench.boards.published import all_suites
+    from bench.boards.loading import all_suites, load_board
     from bench.boards.rank_map_chart import rank_map_file
     from bench.figures import FORMS
     from bench.files import write_atomically
     from bench.records import canonical
-    from bench.scores.board import board_of
     from bench.scores.external import FOLDER, load_aliases, load_published
     from bench.scores.rankmap import board_list, board_rank_map
     from bench.scores.robust import told_apart
@@ -56,14 +54,14 @@ def rank_map(
         )
     tree, suites = where.evidence(suite_name, [language]), all_suites(where.prompts)
     folder = where.results / FOLDER
-    frames, scenes = board_evidence(tree, suite_name, language, suites)
+    loaded = load_board(tree, suite_name, language, prompts=suites)
+    frames, board = loaded.frames, loaded.board
     sure = told_apart(frames, standard_weightings(frames.criteria)[EQUAL]) if frames.criteria else None
-    board = board_of(frames, scenes=scenes)
     if other is not None:
         against = other
-        theirs, there = board_evidence(where.evidence(other, [language]), other, language, suites)
+        theirs = load_board(where.evidence(other, [language]), other, language, prompts=suites)
         title = suites[other].entry.title if other in suites else other
-        published, aliases = board_list(board, board_of(theirs, scenes=there), title)
+        published, aliases = board_list(board, theirs.board, title)
     else:
         assert against is not None
         published, aliases = load_published(folder, against), load_aliases(folder)

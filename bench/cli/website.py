@@ -33,8 +33,7 @@ def build(output: str, site_url: str, source_url: str, where: Places) -> None:
 
     Files that would not change are left alone.
     """
-    from bench.boards.evidence import board_evidence
-    from bench.boards.published import all_suites
+    from bench.boards.loading import all_suites, load_board
     from bench.site.build import build_site
     from bench.site.labels import SuiteLabel
 
@@ -52,7 +51,7 @@ def build(output: str, site_url: str, source_url: str, where: Places) -> None:
         where.tree(),
         output=Path(output),
         suites=labels,
-        evidence=lambda tree, suite, language: board_evidence(tree, suite, language, suites),
+        evidence=lambda tree, suite, language: load_board(tree, suite, language, prompts=suites),
         catalog=where.catalog() if where.models.is_file() else None,
         site_url=site_url,
         source_url=source_url,

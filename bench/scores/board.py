@@ -12,10 +12,9 @@ from pydantic import Field
 from bench.errors import UserError
 from bench.protocol_facts import facts_of
 from bench.records import SCHEMA_VERSION, Openness, PlayerInfo, Record
-from bench.results import ResultsTree
 from bench.scores import paper
 from bench.scores.bootstrap import CONFIDENCE
-from bench.scores.frame import Frames, load
+from bench.scores.frame import Frames
 from bench.scores.ledger import Scene, conversation_counts, judgement_counts, ledger, scenes_of
 from bench.scores.robust import CORRECTION, detectable_difference, robust_grid, robust_numbers, separability
 from bench.scores.weights import CUSTOM, EQUAL, Weights, checked_weights, standard_weightings
@@ -142,42 +141,6 @@ class Board(Record):
     """Decimals to which every number of the rows is rounded."""
     robust: RobustSummary | None
     rows: tuple[BoardRow, ...]
-
-
-def board(
-    tree: ResultsTree,
-    suite: str,
-    language: str,
-    *,
-    weights: Weights | None = None,
-    resamples: int = RESAMPLES,
-    seed: int = SEED,
-    version: str | None = None,
-    judges: Sequence[str] | None = None,
-    scenes: Sequence[Scene] | None = None,
-) -> Board:
-    """The board of a results tree. Raises UserError where there is none, RecordError where a file is bad.
-
-    ``weights``: of the criteria, where not equal. ``judges``: use only these. ``scenes``: what the suite
-    expects of each player; without it, what any player of the board was given.
-    """
-    frames = load(tree, suite, language, version=version)
-    if not frames.players:
-        raise UserError(
-            f"no results of suite {suite!r} in language {language!r}",
-            where=str(tree.root),
-            hint="Run it first: `bench run`.",
-        )
-    if judges is not None:
-        unknown = sorted(set(judges) - set(frames.judges))
-        if unknown:
-            raise UserError(
-                f"no judgements by {', '.join(unknown)}",
-                where=f"{suite}/{language}",
-                hint=f"Judges of this board: {', '.join(frames.judges) or 'none'}.",
-            )
-        frames = frames.only_judges(judges)
-    return board_of(frames, weights=weights, resamples=resamples, seed=seed, scenes=scenes)
 
 
 def board_of(

@@ -91,6 +91,8 @@ class Frames:
     def only_judges(self, judges: Iterable[str]) -> Frames:
         """The same evidence as if only these judges had judged."""
         keep = tuple(sorted(set(judges) & set(self.judges)))
+        if keep == self.judges:
+            return self
         return replace(
             self,
             judges=keep,

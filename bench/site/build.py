@@ -10,14 +10,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from bench.boards.loading import LoadedBoard, load_board
 from bench.catalog import Catalog
 from bench.errors import SiteError
 from bench.records import PlayerInfo, canonical
 from bench.results import ResultsTree
 from bench.scores.external import FOLDER, Alias, Published, load_aliases, load_published, published_lists
 from bench.scores.forms import to_csv, to_json
-from bench.scores.frame import Frames, load
-from bench.scores.ledger import Scene
 from bench.scores.rankmap import board_list
 from bench.site import paths
 from bench.site.board_pages import board_pages, indexed, shard
@@ -35,8 +34,8 @@ from bench.site.stamp import Stamper, environment_of
 from bench.site.text import plain
 from bench.site.workers import workers
 
-EvidenceLoader = Callable[[ResultsTree, str, str], tuple[Frames, "list[Scene] | None"]]
-"""The evidence of a suite and language, and the scenes that its suite expects (None: all there are)."""
+EvidenceLoader = Callable[[ResultsTree, str, str], LoadedBoard]
+"""Loads the board of a suite and language."""
 
 ROOT = Path(__file__).resolve().parents[2]
 TOP = 5
@@ -80,9 +79,9 @@ class Sources:
         return self.project / "CITATION.cff"
 
 
-def all_evidence(tree: ResultsTree, suite: str, language: str) -> tuple[Frames, list[Scene] | None]:
-    """Everything that is there: all judges, all scenes."""
-    return load(tree, suite, language), None
+def all_evidence(tree: ResultsTree, suite: str, language: str) -> LoadedBoard:
+    """The board of all judges and scenes in the results."""
+    return load_board(tree, suite, language, prompts={})
 
 
 def build_site(
@@ -108,12 +107,12 @@ def build_site(
     build = _Build(tree, OutputFolder(output), sources or Sources(), site_url, source_url)
     build.judges = judge_names(tree, catalog)
     places = [_checked(place_of(tree, suites or {}, *found)) for found in tree.boards()]
-    load_board = partial(_evidence, tree, evidence, catalog)
+    board_evidence = partial(_evidence, tree, evidence, catalog)
     with ThreadPoolExecutor(1) as aside:
         begun = aside.submit(build.begin, places)
-        first = [load_board(place) for place in places[:1]]  # while MkDocs runs
+        first = [board_evidence(place) for place in places[:1]]  # while MkDocs runs
         begun.result()
-    stamped = build.stamp(places, first, load_board, jobs)
+    stamped = build.stamp(places, first, board_evidence, jobs)
     pages = build.finish(stamped, catalog)
     return SiteReport(
         output=output,
@@ -128,7 +127,7 @@ def build_site(
 def _evidence(
     tree: ResultsTree, evidence: EvidenceLoader, catalog: Catalog | None, place: BoardPlace
 ) -> BoardEvidence:
-    return evidence_of(*evidence(tree, place.suite, place.language), catalog)
+    return evidence_of(evidence(tree, place.suite, place.language), catalog)
 
 
 def _checked(place: BoardPlace) -> BoardPlace:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import pandas as pd
 from pydantic import JsonValue
 from scipy import stats
 
+from bench.boards.loading import LoadedBoard
 from bench.catalog import Catalog
 from bench.protocol_facts import facts_of
 from bench.scores import paper
@@ -19,10 +20,9 @@ from bench.scores.analyses.scenes import judge_finals
 from bench.scores.analyses.sure import missing_to_none
 from bench.scores.analyses.texts import no_turns
 from bench.scores.analyses.turns import ALL
-from bench.scores.board import Board, BoardRow, WeightedScore, board_of
+from bench.scores.board import Board, BoardRow, WeightedScore
 from bench.scores.bootstrap import CONFIDENCE
 from bench.scores.frame import Frames
-from bench.scores.ledger import Scene
 from bench.scores.robust import paired_differences, robust_grid, scenes_needed
 from bench.scores.weights import EQUAL, standard_weightings
 
@@ -91,11 +91,9 @@ class BoardEvidence:
         return {row.player: row for row in self.board.rows}
 
 
-def evidence_of(
-    frames: Frames, scenes: Sequence[Scene] | None = None, catalog: Catalog | None = None
-) -> BoardEvidence:
-    """The board of ``frames`` and what else they say; ``catalog`` tells what its judges are."""
-    board = board_of(frames, scenes=scenes)
+def evidence_of(loaded: LoadedBoard, catalog: Catalog | None = None) -> BoardEvidence:
+    """A board and what else its evidence says; ``catalog`` tells what its judges are."""
+    frames, board = loaded.frames, loaded.board
     made = report(Material(frames, no_turns(), judge_models(frames, catalog)), ANALYSES)
     if judge_finals(frames).empty:  # nothing counts
         return BoardEvidence(board, made)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from bench.audit import AuditReport, audit_tree
-from bench.boards.published import all_suites, published_board, write_board
+from bench.boards.loading import all_suites, load_board, write_board
 from bench.records import Conversation, Judgement, sealed
 from bench.results import ResultsTree, read_record
 from tests.tiny import Script, Tiny, make_tiny
@@ -57,7 +57,9 @@ class Audited:
             self.tree.write_conversation(sealed(record), replace=True)
 
     def write_board(self) -> None:
-        write_board(self.tree, published_board(self.tree, "tiny", "en", all_suites(self.tiny.prompts)))
+        write_board(
+            self.tree, load_board(self.tree, "tiny", "en", prompts=all_suites(self.tiny.prompts)).board
+        )
 
     def report(self, *, strict: bool = False, suite: str | None = None) -> AuditReport:
         suites = all_suites(self.tiny.prompts)

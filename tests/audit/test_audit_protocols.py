@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from bench.audit import audit_tree
-from bench.boards.published import all_suites, published_board, write_board
+from bench.boards.loading import all_suites, load_board, write_board
 from bench.records import Conversation, Judgement, sealed
 from bench.run.plan import make_plan
 from bench.run.runner import Runner
@@ -28,7 +28,7 @@ def other(request: pytest.FixtureRequest, tmp_path: Path) -> Other:
     plan = make_plan(protocol, made.tree, ["bard", "actor"], protocol.suite.judges)
     runner = Runner(protocol, made.tree, FakeChat(), made.catalog())  # type: ignore[arg-type]
     asyncio.run(runner.run(plan))
-    write_board(made.tree, published_board(made.tree, made.suite, "en", all_suites(made.prompts)))
+    write_board(made.tree, load_board(made.tree, made.suite, "en", prompts=all_suites(made.prompts)).board)
     return made
 
 
@@ -75,7 +75,9 @@ def test_a_score_changed_by_hand_does_not_fit_digest_nor_raw_reply(other: Other)
 
 def test_a_score_changed_with_its_digest_and_board_does_not_fit_the_raw_reply(other: Other) -> None:
     other.tree.write_judgement(sealed(rescored(judgement(other))), replace=True)
-    write_board(other.tree, published_board(other.tree, other.suite, "en", all_suites(other.prompts)))
+    write_board(
+        other.tree, load_board(other.tree, other.suite, "en", prompts=all_suites(other.prompts)).board
+    )
     codes = found(other)
     assert set(codes) == {"reread"}
 

@@ -37,7 +37,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from bench.audit import audit_tree
-from bench.boards.published import published_board, write_board
+from bench.boards.loading import load_board, write_board
 from bench.interop.pingpong_import import DEFAULT_SUITE, import_pingpong
 from bench.results import ResultsTree
 from bench.scores.board import Board, board_of
@@ -136,7 +136,7 @@ def main() -> None:
     worst = max(abs((row.length_norm_score or 0) - table[row.player]) for row in board.rows)
     print(f"largest difference of a length-normalised score: {worst:.4f} (bootstrap noise: 0.02)")
     if options.audit:
-        write_board(tree, published_board(tree, DEFAULT_SUITE, "en", {}))
+        write_board(tree, load_board(tree, DEFAULT_SUITE, "en", prompts={}).board)
         report, _ = timed("audit", lambda: audit_tree(tree, {}, None))
         print(f"  {report.files} files, {report.counts}")
     if options.growth:

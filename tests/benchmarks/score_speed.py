@@ -28,7 +28,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from bench.audit import audit_tree
-from bench.boards.published import published_board, write_board
+from bench.boards.loading import load_board, write_board
 from bench.results import ResultsTree
 from bench.scores.analyses.preference import judge_models
 from bench.scores.analyses.report import Material, report
@@ -78,7 +78,7 @@ def measured(tree: ResultsTree) -> Spent:
     frames = spent.timed("scoring", lambda: load(tree, SUITE, "en"))
     spent.timed("scoring", lambda: to_json(board_of(frames, resamples=RESAMPLES)))
     _parts(frames, spent)
-    write_board(tree, published_board(tree, SUITE, "en", {}))
+    write_board(tree, load_board(tree, SUITE, "en", prompts={}).board)
     found = spent.timed("audit", lambda: audit_tree(tree, {}, None))
     if not found.ok:
         sys.exit(f"the audit found errors: {found.counts}")

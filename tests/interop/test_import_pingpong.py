@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from scipy.stats import kendalltau
 
 from bench.audit import audit_tree
-from bench.boards.published import published_board, write_board
+from bench.boards.loading import load_board, write_board
 from bench.catalog import Catalog
 from bench.cli import cli
 from bench.errors import UserError
@@ -101,7 +101,7 @@ def test_the_audit_finds_nothing_wrong_with_an_import_and_says_that_it_is_one(
 ) -> None:
     make_public(folder, refusal_rate=0.3)
     _import(tree, folder)
-    write_board(tree, published_board(tree, SUITE, "en", {}))
+    write_board(tree, load_board(tree, SUITE, "en", prompts={}).board)
     report = audit_tree(tree, {}, None)
     assert {f.code for f in report.findings} == {"imported", "fingerprint-unknown"}
     assert report.ok
@@ -142,7 +142,7 @@ def test_a_corrected_file_replaces_what_was_imported(tree: ResultsTree, folder: 
 def test_a_conversation_scores_as_in_the_paper(tree: ResultsTree, folder: Path) -> None:
     make_public(folder, players=1, characters=3, situations=1)
     _import(tree, folder)
-    row = published_board(tree, SUITE, "en", {}).rows[0]
+    row = load_board(tree, SUITE, "en", prompts={}).board.rows[0]
     finals = []
     for files in zip(*(json.loads(p.read_text())["outputs"] for p in sorted(folder.iterdir())), strict=True):
         judged = [
@@ -160,7 +160,7 @@ def test_the_judge_that_saw_a_refusal_is_left_out_and_the_other_kept(tree: Resul
     data["outputs"][0]["scores"]["is_refusal"][2] = 1
     path.write_text(json.dumps(data), encoding="utf-8")
     _import(tree, folder)
-    row = published_board(tree, SUITE, "en", {}).rows[0]
+    row = load_board(tree, SUITE, "en", prompts={}).board.rows[0]
     kept = json.loads((folder / "judge_claude_3_5_sonnet_player_player_0.json").read_text(encoding="utf-8"))
     assert row.fluency == pytest.approx(mean(kept["outputs"][0]["scores"]["fluency"]))
     assert (row.refusal_ratio, row.judgements_refused) == (1.0, 1)
@@ -212,7 +212,7 @@ def test_version_1_goes_into_a_suite_of_its_own_scale(
     assert first.protocol == "pingpong_v1"
     assert first.judge == "claude-3-5-sonnet-20240620"
     assert max(max(turn.scores.values()) for turn in first.turns) > 5
-    assert published_board(tree, "ping-pong-bench-v1", "en", {}).criteria == (
+    assert load_board(tree, "ping-pong-bench-v1", "en", prompts={}).board.criteria == (
         "in_character",
         "entertaining",
         "fluency",

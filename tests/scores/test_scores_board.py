@@ -14,11 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
+from bench.boards.loading import load_board
 from bench.cli.schemas import all_schemas
 from bench.errors import RecordError, UserError
 from bench.records import PlayerInfo
-from bench.results import ResultsTree
-from bench.scores.board import Board, board, board_of
+from bench.scores.board import Board, board_of
 from bench.scores.forms import COLUMNS, csv_cell, gaps, to_csv, to_json, to_table
 from bench.scores.frame import COLUMNS as FRAME_COLUMNS
 from bench.scores.frame import Frames, load
@@ -100,7 +100,9 @@ def test_duplicate_of_the_only_judge_changes_nothing(tmp_path: Path) -> None:
     one, two = Evidence(tmp_path / "1"), Evidence(tmp_path / "2")
     one.played("ann", {scene: {"a": t} for scene, t in turns.items()})
     two.played("ann", {scene: {"a": t, "b": t} for scene, t in turns.items()})
-    first, second = (board(e.tree, SUITE, LANGUAGE, resamples=100).rows[0] for e in (one, two))
+    first, second = (
+        load_board(e.tree, SUITE, LANGUAGE, prompts={}, resamples=100).board.rows[0] for e in (one, two)
+    )
     for name in ("score", "score_ci", "length_norm_score", "in_character", "entertaining", "fluency"):
         assert getattr(first, name) == getattr(second, name)
 
@@ -117,7 +119,7 @@ def test_only_proportions_of_weights_matter(frames: Frames, weights: list[int], 
 
 
 def test_same_evidence_gives_the_same_bytes(synthetic: SyntheticTree, made: Board) -> None:
-    again = board(synthetic.tree, synthetic.suite, "en", resamples=200)
+    again = load_board(synthetic.tree, synthetic.suite, "en", prompts={}, resamples=200).board
     assert to_json(again) == to_json(made)
 
 
@@ -128,12 +130,14 @@ def test_another_seed_moves_only_the_intervals(frames: Frames, made: Board) -> N
 
 
 def test_judges_can_be_chosen(synthetic: SyntheticTree, made: Board) -> None:
-    one = board(synthetic.tree, synthetic.suite, "en", judges=["judge-01"], resamples=20)
+    one = load_board(
+        synthetic.tree, synthetic.suite, "en", prompts={}, judges=["judge-01"], resamples=20
+    ).board
     assert one.judges == ("judge-01",)
     assert {row.judges for row in one.rows} == {("judge-01",)}
     assert one.rows[0].judgements_expected * 2 == made.rows[0].judgements_expected
     with pytest.raises(UserError, match="judge-09"):
-        board(synthetic.tree, synthetic.suite, "en", judges=["judge-09"])
+        load_board(synthetic.tree, synthetic.suite, "en", prompts={}, judges=["judge-09"])
 
 
 def test_json_has_the_required_keys_and_fits_its_schema(made: Board) -> None:
@@ -177,10 +181,10 @@ def test_what_a_board_lacks_is_said_with_its_denominator(tmp_path: Path) -> None
     evidence = Evidence(tmp_path)
     whole = {f"c/s{n}": {"a": [(4, 4, 4)], "b": [(3, 3, 3)]} for n in range(4)}
     evidence.played("ann", whole)
-    assert gaps(board(evidence.tree, SUITE, LANGUAGE, resamples=20)) == ""
+    assert gaps(load_board(evidence.tree, SUITE, LANGUAGE, prompts={}, resamples=20).board) == ""
     evidence.played("bob", {"c/s0": whole["c/s0"], "c/s1": {"a": [(4, 4, 4)]}})
     evidence.player("eve")
-    assert gaps(board(evidence.tree, SUITE, LANGUAGE, resamples=20)).splitlines() == [
+    assert gaps(load_board(evidence.tree, SUITE, LANGUAGE, prompts={}, resamples=20).board).splitlines() == [
         "Bob: of 4 conversations 2 missing; of 8 judgements 5 missing",
         "Eve: of 4 conversations 4 missing; of 8 judgements 8 missing",
     ]
@@ -189,7 +193,7 @@ def test_what_a_board_lacks_is_said_with_its_denominator(tmp_path: Path) -> None
 def test_unknown_numbers_are_null_in_json_and_a_dash_in_the_table(tmp_path: Path) -> None:
     evidence = Evidence(tmp_path)
     evidence.player("ann")
-    empty = board(evidence.tree, SUITE, LANGUAGE)
+    empty = load_board(evidence.tree, SUITE, LANGUAGE, prompts={}).board
     data = json.loads(to_json(empty))["rows"][0]
     assert all(data[name] is None for name in REQUIRED[1:11])
     assert "–" in to_table(empty)
@@ -202,13 +206,13 @@ def test_cost_is_exact_and_null_where_a_price_is_unknown(tmp_path: Path) -> None
         evidence.player(player)
         talk = evidence.conversation(player, "c/s", costs=costs)
         evidence.judgement(talk, "a", [(4, 4, 4)], costs=["0.0000001"])
-    rows = {row.player: row for row in board(evidence.tree, SUITE, LANGUAGE).rows}
+    rows = {row.player: row for row in load_board(evidence.tree, SUITE, LANGUAGE, prompts={}).board.rows}
     assert (rows["ann"].cost, rows["bob"].cost) == ("0.3000001", None)
 
 
 def test_no_board_is_a_user_error(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="no results of suite 'nothing'"):
-        board(ResultsTree(tmp_path), "nothing", "en")
+        load_board(tmp_path, "nothing", "en", prompts={})
 
 
 def one_cell(root: Path) -> Evidence:
@@ -222,14 +226,14 @@ def test_malformed_file_is_a_record_error_that_names_it(tmp_path: Path) -> None:
     path = next(tmp_path.rglob("judgements/*/*.json"))
     path.write_text(path.read_text().replace('"in_character": 4', '"in_character": "four"'))
     with pytest.raises(RecordError, match=r"c\.s\.json"):
-        board(evidence.tree, SUITE, LANGUAGE)
+        load_board(evidence.tree, SUITE, LANGUAGE, prompts={})
 
 
 def test_score_off_the_scale_is_an_error_that_names_it(tmp_path: Path) -> None:
     evidence = Evidence(tmp_path)
     evidence.played("ann", {"c/s": {"a": [(4, 4, 6)]}})
     with pytest.raises(RecordError, match=r"ann/a/c\.s: fluency 6 in turn 1"):
-        board(evidence.tree, SUITE, LANGUAGE)
+        load_board(evidence.tree, SUITE, LANGUAGE, prompts={})
 
 
 def test_record_in_another_players_folder_is_an_error(tmp_path: Path) -> None:
@@ -237,14 +241,14 @@ def test_record_in_another_players_folder_is_an_error(tmp_path: Path) -> None:
     evidence.player("bob")
     shutil.copytree(tmp_path / "tiny/en/ann/judgements", tmp_path / "tiny/en/bob/judgements")
     with pytest.raises(RecordError, match="bob"):
-        board(evidence.tree, SUITE, LANGUAGE)
+        load_board(evidence.tree, SUITE, LANGUAGE, prompts={})
 
 
 def test_copied_player_folder_is_an_error(tmp_path: Path) -> None:
     evidence = one_cell(tmp_path)
     shutil.copytree(tmp_path / "tiny/en/ann", tmp_path / "tiny/en/copy")
     with pytest.raises(RecordError, match="another player's folder"):
-        board(evidence.tree, SUITE, LANGUAGE)
+        load_board(evidence.tree, SUITE, LANGUAGE, prompts={})
 
 
 def test_copied_record_is_an_error(tmp_path: Path) -> None:
@@ -252,7 +256,7 @@ def test_copied_record_is_an_error(tmp_path: Path) -> None:
     path = next(tmp_path.rglob("judgements/*/*.json"))
     shutil.copy(path, path.with_name("c.t.json"))
     with pytest.raises(RecordError, match="same cell"):
-        board(evidence.tree, SUITE, LANGUAGE)
+        load_board(evidence.tree, SUITE, LANGUAGE, prompts={})
 
 
 def test_versions_of_a_suite_are_never_mixed(tmp_path: Path) -> None:
@@ -260,8 +264,8 @@ def test_versions_of_a_suite_are_never_mixed(tmp_path: Path) -> None:
     newer = evidence.conversation("ann", "c/t", version="2")
     evidence.judgement(newer, "a", [(1, 1, 1)])
     with pytest.raises(RecordError, match="several versions: 1, 2"):
-        board(evidence.tree, SUITE, LANGUAGE)
-    assert board(evidence.tree, SUITE, LANGUAGE, version="1").rows[0].score == 4
+        load_board(evidence.tree, SUITE, LANGUAGE, prompts={})
+    assert load_board(evidence.tree, SUITE, LANGUAGE, prompts={}, version="1").board.rows[0].score == 4
 
 
 def test_tables_have_the_documented_columns(frames: Frames) -> None:
@@ -306,4 +310,4 @@ def test_player_ids_outside_slugs_work(tmp_path: Path) -> None:
     evidence.played("Org/Модель:Free", {"c/s": {"a": [(4, 4, 4)]}})
     info = evidence.tree.players(SUITE, LANGUAGE)[0]
     assert isinstance(info, PlayerInfo)
-    assert board(evidence.tree, SUITE, LANGUAGE).rows[0].player == "Org/Модель:Free"
+    assert load_board(evidence.tree, SUITE, LANGUAGE, prompts={}).board.rows[0].player == "Org/Модель:Free"

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bench.boards.loading import load_board
 from bench.records import Message
-from bench.scores.board import Board, BoardRow, board
+from bench.scores.board import Board, BoardRow
 from bench.scores.paper import hundredths, length_factor, median_length, ranks
 from tests.scores.evidence import LANGUAGE, SUITE, Evidence, refused
 
@@ -20,7 +21,7 @@ def evidence(tmp_path: Path) -> Evidence:
 
 
 def made(evidence: Evidence, **options: object) -> Board:
-    return board(evidence.tree, SUITE, LANGUAGE, **{"resamples": 50, **options})  # type: ignore[arg-type]
+    return load_board(evidence.tree, SUITE, LANGUAGE, prompts={}, **{"resamples": 50, **options}).board  # type: ignore[arg-type]
 
 
 def row(evidence: Evidence, player: str = "ann", **options: object) -> BoardRow:

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from bench.boards.loading import load_board
 from bench.errors import UserError
 from bench.records import Failure
-from bench.scores.board import board, board_of
+from bench.scores.board import board_of
 from bench.scores.compare import compare_methods, rank_moves
 from bench.scores.frame import Frames, load
 from bench.scores.paper import judge_scores
@@ -97,7 +98,7 @@ def test_unknown_protocol_has_no_robust_scoring(evidence: Evidence) -> None:
     path = evidence.tree.root / "tiny/en/ann"
     for file in [*path.glob("conversations/*"), *path.glob("judgements/*/*")]:
         file.write_text(file.read_text().replace("pingpong_v2", "mystery"))
-    made = board(evidence.tree, SUITE, LANGUAGE, resamples=10)
+    made = load_board(evidence.tree, SUITE, LANGUAGE, prompts={}, resamples=10).board
     assert (made.robust, made.rows[0].robust, made.rows[0].score) == (None, None, 5)
     with pytest.raises(UserError, match="mystery"):
         scale_of(frames_of(evidence))
@@ -109,7 +110,10 @@ def test_refusing_what_is_hard_lifts_a_player_only_under_the_paper_scoring(evide
     evidence.played(
         "shy", {scene: {"a": [refused(2, 2, 2) if n % 2 else (5, 5, 5)]} for n, scene in enumerate(scenes)}
     )
-    rows = {row.player: row for row in board(evidence.tree, SUITE, LANGUAGE, resamples=50).rows}
+    rows = {
+        row.player: row
+        for row in load_board(evidence.tree, SUITE, LANGUAGE, prompts={}, resamples=50).board.rows
+    }
     assert (rows["shy"].rank, rows["fair"].rank) == (1, 2)
     assert rows["shy"].robust is not None
     assert rows["fair"].robust is not None

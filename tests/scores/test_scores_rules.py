@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bench.boards.loading import load_board
 from bench.protocol_facts import facts_of, known_protocols
 from bench.protocols import PROTOCOLS
 from bench.scores.analyses.swaps import board_scores
-from bench.scores.board import Board, BoardRow, board
+from bench.scores.board import Board, BoardRow
 from bench.scores.compare import methods as all_methods
 from bench.scores.compare import scored_by
 from bench.scores.frame import load
@@ -24,7 +25,7 @@ TANH_HALF = 0.46211715726000975  # (e - 1) / (e + 1)
 
 
 def made(evidence: Evidence) -> Board:
-    return board(evidence.tree, SUITE, LANGUAGE, resamples=50)
+    return load_board(evidence.tree, SUITE, LANGUAGE, prompts={}, resamples=50).board
 
 
 def rows(evidence: Evidence) -> dict[str, BoardRow]:

@@ -12,9 +12,11 @@ from click.testing import CliRunner
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
+from bench.boards.loading import LoadedBoard
 from bench.cli import cli
 from bench.errors import UserError
 from bench.results import ResultsTree
+from bench.scores.board import board_of
 from bench.scores.frame import Frames, load
 from bench.scores.robust import scenes_needed
 from bench.scores.separate import separation
@@ -66,7 +68,7 @@ def test_the_comparison_is_the_paired_one_of_the_board(frames: Frames) -> None:
         by_judge = mine.groupby(["character", "situation", "judge"], observed=True)["score"].mean()
         grids[name] = by_judge.groupby(level=[0, 1]).mean()
     made = separation(frames, "player-01", "player-02")
-    factors = {row.player: row.length_factor or 0 for row in evidence_of(frames).board.rows}
+    factors = {row.player: row.length_factor or 0 for row in board_of(frames).rows}
     difference = grids["player-01"] * factors["player-01"] - grids["player-02"] * factors["player-02"]
     assert made.scenes == len(difference) == 16
     assert made.difference == pytest.approx(difference.mean(), abs=1e-6)
@@ -88,7 +90,7 @@ def test_the_other_way_round_only_the_sign_changes(frames: Frames) -> None:
 
 
 def test_the_site_compares_with_the_same_numbers(frames: Frames) -> None:
-    pairs = evidence_of(frames).pairs
+    pairs = evidence_of(LoadedBoard(frames, None, None)).pairs
     for player, others in pairs.items():
         for other, pair in others.items():
             made = separation(frames, player, other)

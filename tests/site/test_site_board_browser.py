@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 
+from bench.boards.loading import load_board
 from bench.results import ResultsTree
-from bench.scores.board import board
 from bench.site.board_table import size_of
 from bench.site.cells import summarise
 from tests.site.browsing import BROWSER, Watched
@@ -172,7 +172,10 @@ def test_one_judge_shows_the_board_of_that_judge(
 ) -> None:
     watch.base = small_url
     page = watch.open(f"{BOARD}?judge={judge}")
-    alone = {row.player: row for row in board(small_tree, "synthetic", "en", judges=[judge]).rows}
+    alone = {
+        row.player: row
+        for row in load_board(small_tree, "synthetic", "en", prompts={}, judges=[judge]).board.rows
+    }
     norm = {p: _printed(row.length_norm_score, row.length_norm_ci) for p, row in alone.items()}
     assert _cells(page, "norm") == norm
     assert _cells(page, "rank") == {p: "–" if r.rank is None else str(r.rank) for p, r in alone.items()}

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from bench.boards.loading import load_board
 from bench.errors import SiteError
 from bench.records import Cell
 from bench.results import ResultsTree
-from bench.scores.board import board
 from bench.site import SuiteLabel, build_site, site_server
 from bench.site.build import Sources
 from bench.site.cells import summarise
@@ -112,7 +112,7 @@ def test_board_page_shows_the_numbers_of_board_json(small_site: Path) -> None:
 
 
 def test_mean_of_a_players_cells_is_its_score_on_the_board(small_tree: ResultsTree) -> None:
-    for row in board(small_tree, "synthetic", "en").rows:
+    for row in load_board(small_tree, "synthetic", "en", prompts={}).board.rows:
         judgements = list(small_tree.judgements("synthetic", "en", row.player))
         cells = [
             summarise(c, [j for j in judgements if (j.character, j.situation) == (c.character, c.situation)])

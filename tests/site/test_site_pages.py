@@ -10,8 +10,8 @@ from xml.etree import ElementTree
 
 import pytest
 
+from bench.boards.loading import load_board
 from bench.results import ResultsTree
-from bench.scores.board import board
 from bench.site import build_site
 from bench.site.build import Sources
 from bench.site.cells import summarise
@@ -35,7 +35,7 @@ def _rows(table: Element) -> list[list[str]]:
 
 def test_the_audit_agrees_with_every_printed_number(small_tree: ResultsTree, small_site: Path) -> None:
     (table,) = article(read(small_site / FOLDER / "audit.html")).tagged("table")
-    rows = board(small_tree, "synthetic", "en").rows
+    rows = load_board(small_tree, "synthetic", "en", prompts={}).board.rows
     assert _rows(table)[1:] == [[row.name, f"{row.length_norm_score:.2f}", "agrees"] for row in rows]
     for row in rows:
         page = article(read(small_site / FOLDER / "players" / row.player / "audit.html"))
@@ -55,7 +55,7 @@ def test_the_audit_lists_every_judgement_with_its_turns(small_tree: ResultsTree,
 def test_a_board_that_was_tampered_with_is_seen_to_differ(small_tree: ResultsTree, tmp_path: Path) -> None:
     from bench.site.audit_pages import Recomputed
 
-    row = board(small_tree, "synthetic", "en").rows[0]
+    row = load_board(small_tree, "synthetic", "en", prompts={}).board.rows[0]
     made = Recomputed(
         scenes=1,
         weight=1,
@@ -104,7 +104,11 @@ def test_a_player_page_has_both_languages(small_tree: ResultsTree, small_site: P
     rows = _rows(page.tagged("table")[0])[1:]
     assert [row[0] for row in rows] == ["English", "Russian"]
     for language, row in zip(("en", "ru"), rows, strict=True):
-        made = next(r for r in board(small_tree, "synthetic", language).rows if r.player == "player-02")
+        made = next(
+            r
+            for r in load_board(small_tree, "synthetic", language, prompts={}).board.rows
+            if r.player == "player-02"
+        )
         assert row[2] == f"{made.length_norm_score:.2f} ±{made.length_norm_ci:.2f}"
 
 

@@ -1,0 +1,139 @@
+"""Loading a board with the evidence behind it: the one place that says which judges and scenes count."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from bench.errors import UserError
+from bench.files import write_atomically
+from bench.results import ResultsTree
+from bench.scores.board import RESAMPLES, SEED, Board, board_of
+from bench.scores.forms import to_json
+from bench.scores.frame import Frames, load
+from bench.scores.ledger import Scene
+from bench.scores.weights import Weights, parse_weights
+from bench.suites import Suite, load_suite, suite_files
+
+
+@dataclass(frozen=True)
+class LoadedBoard:
+    """A board and its evidence. ``frames`` holds data frames, ``board`` the numbers computed from them."""
+
+    frames: Frames
+    """The judgements that count, and all conversations, as three pandas data frames."""
+    scenes: list[Scene] | None
+    """(character, situation) of every scene that the suite expects; None for an unknown suite: then every
+    scene that any player was given is expected of all players."""
+    suite: Suite | None
+    """The suite as defined in prompts/; None if it is not there (imported results, for example)."""
+    weights: Weights | None = None
+    """Weight of each criterion; None for equal weights."""
+    resamples: int = RESAMPLES
+    seed: int = SEED
+
+    @cached_property
+    def board(self) -> Board:
+        """The leaderboard. It is computed on first access."""
+        return board_of(
+            self.frames,
+            scenes=self.scenes,
+            weights=self.weights,
+            resamples=self.resamples,
+            seed=self.seed,
+        )
+
+
+def load_board(
+    results: ResultsTree | Path | str,
+    suite: str,
+    language: str,
+    *,
+    prompts: Mapping[str, Suite] | Path | str = "prompts",
+    judges: Sequence[str] = (),
+    weights: Weights | str | None = None,
+    version: str | None = None,
+    resamples: int = RESAMPLES,
+    seed: int = SEED,
+) -> LoadedBoard:
+    """Load the evidence of one board and return it with the board.
+
+    For a suite that ``prompts`` defines, only the judges and scenes of the suite count: a judge added to some
+    players only would tilt the comparison. For any other suite, all judges and scenes in the results count.
+
+    Args:
+        results: The results folder.
+        suite: The suite's id.
+        language: A language code such as ``en``.
+        prompts: The folder with the suites, or suites that are already loaded, by id.
+        judges: Count only these judges, whether or not the suite names them.
+        weights: Weights of the criteria, as a mapping or in the form of `bench board --weights`.
+        version: Use records of this version only. Needed if the results hold several versions.
+        resamples: Bootstrap resamples for the confidence intervals.
+        seed: Seed of the bootstrap.
+
+    Raises:
+        UserError: There are no results, or a judge or weight is unknown.
+        RecordError: A file is malformed or misplaced.
+        CatalogError: The suite's definition is invalid.
+    """
+    tree = results if isinstance(results, ResultsTree) else ResultsTree(Path(results))
+    frames = load(tree, suite, language, version=version)
+    if not frames.players:
+        raise UserError(
+            f"no results of suite {suite!r} in language {language!r}",
+            where=str(tree.root),
+            hint=f"Run it first: `bench run {suite}`.",
+        )
+    defined = prompts.get(suite) if isinstance(prompts, Mapping) else _defined(Path(prompts), suite)
+    rules = defined if defined is not None and language in defined.scenes else None
+    frames = frames.only_judges(_chosen(judges, frames) or counting_judges(rules, frames.judges))
+    return LoadedBoard(
+        frames=frames,
+        scenes=rules.language(language).pairs if rules else None,
+        suite=defined,
+        weights=parse_weights(weights, frames.criteria)[1] if isinstance(weights, str) else weights,
+        resamples=resamples,
+        seed=seed,
+    )
+
+
+def counting_judges(suite: Suite | None, present: Collection[str]) -> tuple[str, ...]:
+    """Of the judges ``present`` in the results, those that count on the published board.
+
+    These are the suite's judges. If the suite is unknown, or none of its judges is present, all count.
+    """
+    own = tuple(judge for judge in suite.judges if judge in present) if suite else ()
+    return own or tuple(present)
+
+
+def write_board(results: ResultsTree, board: Board) -> bool:
+    """Write board.json into the results and return whether it changed."""
+    path = results.board_folder(board.suite, board.language) / "board.json"
+    return write_atomically(path, to_json(board).encode())
+
+
+def all_suites(prompts: Path) -> dict[str, Suite]:
+    """Every suite below ``prompts``, by id. Empty if there is no such folder."""
+    if not prompts.is_dir():
+        return {}
+    return {name: load_suite(prompts, name) for name in suite_files(prompts)}
+
+
+def _defined(prompts: Path, suite: str) -> Suite | None:
+    known = prompts.is_dir() and suite in suite_files(prompts)
+    return load_suite(prompts, suite) if known else None
+
+
+def _chosen(judges: Sequence[str], frames: Frames) -> tuple[str, ...]:
+    """``judges``, checked. Raises UserError for one without a judgement."""
+    unknown = sorted(set(judges) - set(frames.judges))
+    if unknown:
+        raise UserError(
+            f"no judgements by {', '.join(unknown)}",
+            where=f"{frames.suite} {frames.language}",
+            hint=f"Judges of this board: {', '.join(frames.judges) or 'none'}.",
+        )
+    return tuple(judges)
