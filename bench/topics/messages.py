@@ -270,7 +270,7 @@ def _parquet(path: Path) -> Iterator[Row]:
         raise UserError(
             "Parquet needs the package pyarrow",
             where=str(path),
-            hint="`make setup` installs it, or `pip install pyarrow`.",
+            hint="Install it with `make parquet`, or convert the file to CSV or JSONL.",
         )
     import pyarrow
     import pyarrow.parquet

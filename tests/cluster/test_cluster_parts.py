@@ -152,12 +152,13 @@ def test_an_address_that_is_none_is_a_mistake_in_one_line(
     assert "Traceback" not in ended.err
 
 
-def test_without_the_extra_it_is_said_what_to_install(
+def test_a_missing_dask_is_named_with_the_target_that_installs_it(
     bench: Bench, tiny: Tiny, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
     fault = bench("run", "tiny", "--cluster", "tcp://127.0.0.1:1", *tiny.options()).fault
-    assert "pip install 'dramaturg[cluster]'" in fault
+    assert "distributed" in fault
+    assert "make cluster" in fault
 
 
 def test_ending_a_run_cancels_what_a_worker_has_under_way(

@@ -31,7 +31,7 @@ from bench.run.runner import Listener
 from bench.run.storing import Keeper
 
 CONNECT_SECONDS = 15
-EXTRA_MEND = "Install it beside Dramaturg: pip install 'dramaturg[cluster]'."
+EXTRA_MEND = "Install it with `make cluster`, here and where the workers run."
 
 
 class Cluster:
