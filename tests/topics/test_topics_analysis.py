@@ -52,7 +52,7 @@ def subject_of(report: Report, sample: Labelled) -> dict[int, str]:
 # Without its packages
 
 
-def test_missing_packages_are_named_with_the_target_that_installs_them(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_packages_are_named_with_their_target(monkeypatch: pytest.MonkeyPatch) -> None:
     found = importlib.util.find_spec
 
     def without(name: str, package: str | None = None) -> ModuleSpec | None:
