@@ -1,11 +1,11 @@
-"""Figures as bytes that are equal from run to run, made without the global state of pyplot."""
+"""Save matplotlib figures so that equal figures give equal bytes. Does not use pyplot, so no global state."""
 
 from __future__ import annotations
 
 import io
 import re
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Literal
 
@@ -17,9 +17,6 @@ from matplotlib.figure import Figure
 
 Form = Literal["svg", "png", "pdf"]
 FORMS: tuple[Form, ...] = ("svg", "png", "pdf")
-
-INK, PAPER, FAINT = "#1f2328", "#ffffff", "#6a7077"
-"""Text, ground, and what stands back; :func:`themed` turns them into the page's own."""
 
 _SETTINGS: dict[Any, Any] = {
     "svg.fonttype": "none",
@@ -34,9 +31,9 @@ _SETTINGS: dict[Any, Any] = {
 
 @contextmanager
 def settings() -> Iterator[None]:
-    """Matplotlib as it comes, whatever matplotlibrc says, with what makes files reproducible."""
+    """Use matplotlib's defaults instead of the user's matplotlibrc, plus settings for reproducible files."""
     with mpl.rc_context(), warnings.catch_warnings():
-        # a name in a script that the font does not have shows as boxes in PNG and PDF; in SVG it is text
+        # a glyph missing from the font is a box in PNG and PDF; in SVG it is text, so it still shows
         warnings.filterwarnings("ignore", message=r"Glyph .* missing from")
         warnings.filterwarnings("ignore", category=mpl.MatplotlibDeprecationWarning)
         mpl.rcdefaults()
@@ -45,7 +42,11 @@ def settings() -> Iterator[None]:
 
 
 def rendered(draw: Callable[[], Figure], form: Form, title: str, prefix: str) -> bytes:
-    """The figure that ``draw`` makes, as a file. ``prefix`` keeps ids of several SVGs of a page apart."""
+    """Return the figure that ``draw`` creates as the bytes of a file.
+
+    ``title`` goes into the file's metadata. ``prefix`` is put before every id of an SVG, so that several
+    figures on one page do not share ids.
+    """
     with settings():
         figure = draw()
         out = io.BytesIO()
@@ -60,7 +61,7 @@ def rendered(draw: Callable[[], Figure], form: Form, title: str, prefix: str) ->
             about = {"Creator": None, "Date": None, "Format": None, "Type": None, "Title": title}
             canvas = FigureCanvasSVG(figure)
             canvas.print_svg(out, metadata=about)
-            # matplotlib lets every link open a window of its own
+            # matplotlib makes every link open a new window
             svg = out.getvalue().decode("utf-8").replace(' target="_blank"', "")
             return _own_ids(svg, prefix).encode("utf-8")
     return out.getvalue()
@@ -70,21 +71,4 @@ _ID = re.compile(r'(\bid="|url\(#|href="#)')
 
 
 def _own_ids(svg: str, prefix: str) -> str:
-    return _ID.sub(lambda found: f"{found[1]}{prefix}-", svg)
-
-
-def themed(svg: str, variables: Mapping[str, str]) -> str:
-    """An SVG for inlining into a page: without its XML head, and with CSS variables for colours.
-
-    ``variables``: colour as drawn (``#rrggbb``) to the name of the variable (``--rc-ink``); the colour
-    stays as the fallback.
-    """
-    body = svg[svg.index("<svg") :]
-    for colour, name in variables.items():
-        body = body.replace(f": {colour}", f": var({name}, {colour})")
-    return body
-
-
-def plain_text(text: str) -> str:
-    """Text that any of the forms can hold: control, format and other invisible characters become spaces."""
-    return " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    return _ID.sub(lambda match: f"{match[1]}{prefix}-", svg)

@@ -14,7 +14,7 @@ from tests.tiny import ROOT
 
 PACKAGE = ROOT / "bench"
 ROWS = (
-    "records errors files slugs toml_entries tables",
+    "records errors files slugs toml_entries tables colours",
     "protocol_facts",
     "catalog suites prompts results schemas",
     "replies",

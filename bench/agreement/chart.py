@@ -8,8 +8,9 @@ from matplotlib.ticker import MultipleLocator
 
 from bench.agreement.judges import JudgedReport, JudgeFigure
 from bench.agreement.report import Agreement
-from bench.figures import FAINT, INK, PAPER, Form, plain_text, rendered
+from bench.colours import FAINT, INK, PAPER
 from bench.slugs import slug
+from bench.tables import printable
 
 WIDTH = 7.0
 ROW = 0.3
@@ -21,14 +22,13 @@ JUDGE, ENSEMBLE = "#0072b2", "#d55e00"
 """Told apart with any colour vision; the marks differ too."""
 
 
-def agreement_file(made: Agreement, judged: JudgedReport, form: Form) -> bytes:
-    """The figure of one version as SVG, PNG or PDF; equal reports give equal bytes."""
-    title = plain_text(f"{made.name}: {judged.label} against people")
-    return rendered(lambda: _figure(made, judged), form, title, prefix_of(judged))
+def title_of(made: Agreement, judged: JudgedReport) -> str:
+    """The title that the file of the figure carries."""
+    return printable(f"{made.name}: {judged.label} against people")
 
 
 def prefix_of(judged: JudgedReport) -> str:
-    """What ids inside the SVG begin with."""
+    """The prefix of ids inside the SVG, and the name of its file."""
     return f"people-{slug(judged.label)}"
 
 
@@ -56,7 +56,8 @@ def caption(made: Agreement) -> str:
     return f"{text}. Diamonds: means of several judges{band}"
 
 
-def _figure(made: Agreement, judged: JudgedReport) -> Drawing:
+def draw_agreement(made: Agreement, judged: JudgedReport) -> Drawing:
+    """Draw the figure of one version; :func:`bench.figures.rendered` saves it."""
     rows = rows_of(made, judged)
     height = HEAD + FOOT + ROW * len(rows)
     figure = Drawing(figsize=(WIDTH, height), facecolor=PAPER)
@@ -72,11 +73,9 @@ def _figure(made: Agreement, judged: JudgedReport) -> Drawing:
         axes.axvspan(low, high, color=FAINT, alpha=0.25, linewidth=0, zorder=0)
     for at, row in enumerate(rows):
         _row(axes, at, row)
-    figure.text(LEFT, 1 - 0.3 / height, plain_text(judged.label), fontsize=9, weight="bold", color=INK)
+    figure.text(LEFT, 1 - 0.3 / height, printable(judged.label), fontsize=9, weight="bold", color=INK)
     for line, words in enumerate(caption(made).split(". ", 1)):
-        figure.text(
-            0.5, (0.3 - 0.17 * line) / height, plain_text(words), ha="center", fontsize=7.5, color=INK
-        )
+        figure.text(0.5, (0.3 - 0.17 * line) / height, printable(words), ha="center", fontsize=7.5, color=INK)
     return figure
 
 
@@ -97,7 +96,7 @@ def _row(axes: Axes, at: int, row: JudgeFigure) -> None:
         axes.plot([row.low, row.high], [at, at], color=colour, linewidth=1.6, zorder=2)
     axes.plot([row.value], [at], marker, color=colour, markersize=5.5, zorder=3)
     name = f"Mean of {len(row.members)} judges" if len(row.name) > NAME_LENGTH and row.members else row.name
-    text = plain_text(name)
+    text = printable(name)
     short = text if len(text) <= NAME_LENGTH else text[: NAME_LENGTH - 1] + "…"
     axes.text(
         -0.02,

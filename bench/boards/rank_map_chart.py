@@ -10,11 +10,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from bench.colours import FAINT, INK, PAPER
 from bench.errors import UserError
-from bench.figures import FAINT, INK, PAPER, Form, plain_text, rendered
 from bench.scores.correlation import Correlation
 from bench.scores.rankmap import Matched, RankMap
 from bench.slugs import slug
+from bench.tables import printable
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#b565a7", "#947600", "#7f7f7f")
 """Told apart with any colour vision (after Okabe and Ito), each 3:1 or more on the light and dark page."""
@@ -52,24 +53,13 @@ def family_styles(families: Iterable[str]) -> dict[str, Style]:
     return styles
 
 
-def rank_map_file(made: RankMap, form: Form, links: Mapping[str, str] | None = None) -> bytes:
-    """The figure as SVG, PNG or PDF; equal maps give equal bytes.
-
-    ``links``: player to the address that its line and name lead to. In the SVG a player's line has the id
-    ``<prefix>-line-<slug of the player>`` with prefix ``rank-map-<list>``.
-    Raises UserError with fewer than three shared models: there is nothing to draw.
-    """
-    if not made.drawable:
-        raise UserError(
-            f"{made.n} models of {made.ours} are also in {made.list_name}; a rank map needs 3",
-            hint="Enter what is the same model in results/external/aliases.toml.",
-        )
-    title = f"{made.ours} and {made.benchmark}: ranks of {made.n} models"
-    return rendered(lambda: _figure(made, links or {}), form, plain_text(title), prefix_of(made))
+def title_of(made: RankMap) -> str:
+    """The title that the file of the figure carries."""
+    return printable(f"{made.ours} and {made.benchmark}: ranks of {made.n} models")
 
 
 def prefix_of(made: RankMap) -> str:
-    """What ids inside the SVG begin with."""
+    """The prefix of ids inside the SVG."""
     return f"rank-map-{slug(made.list_name)}"
 
 
@@ -94,7 +84,19 @@ def _number(made: Correlation) -> str:
     return f"{made.value:.2f} ({p}{ends})"
 
 
-def _figure(made: RankMap, links: Mapping[str, str]) -> Figure:
+def draw_rank_map(made: RankMap, links: Mapping[str, str] | None = None) -> Figure:
+    """Draw a map; :func:`bench.figures.rendered` saves it.
+
+    ``links``: player to the address that its line and name lead to. In the SVG a player's line has the id
+    ``<prefix>-line-<slug of the player>``.
+    Raises UserError with fewer than three models in common.
+    """
+    if not made.drawable:
+        raise UserError(
+            f"{made.n} models of {made.ours} are also in {made.list_name}; a rank map needs 3",
+            hint="Map your names to its names in results/external/aliases.toml.",
+        )
+    links = links or {}
     styles = family_styles(m.family for m in made.models)
     legend_rows = -(-len(styles) // 6)
     height = HEAD + FOOT + ROW * (made.n + legend_rows)
@@ -196,7 +198,7 @@ def _heads(axes: Axes, made: RankMap) -> None:
         axes.text(
             x,
             -0.1,
-            plain_text(text),
+            printable(text),
             ha=side,
             va="bottom",
             fontsize=9,
@@ -224,5 +226,5 @@ def _legend(figure: Figure, styles: Mapping[str, Style], y: float) -> None:
 
 
 def _short(name: str) -> str:
-    text = plain_text(name)
+    text = printable(name)
     return text if len(text) <= NAME_LENGTH else text[: NAME_LENGTH - 1] + "…"

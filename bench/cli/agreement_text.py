@@ -9,8 +9,7 @@ from bench.agreement.figures import Difference, Figure
 from bench.agreement.judges import JudgedReport
 from bench.agreement.panel import FINAL
 from bench.agreement.report import REFUSALS, Agreement
-from bench.figures import plain_text
-from bench.tables import text_table
+from bench.tables import printable, text_table
 
 MARK = 0.0001
 """A p that is not below it gets the paper's asterisk."""
@@ -49,7 +48,7 @@ class _Reasons:
         return f" [{self._all.index(reason) + 1}]"
 
     def lines(self) -> str:
-        return "".join(f"[{n}] {plain_text(reason)}\n" for n, reason in enumerate(self._all, start=1))
+        return "".join(f"[{n}] {printable(reason)}\n" for n, reason in enumerate(self._all, start=1))
 
 
 def _value(figure: Figure, reasons: _Reasons, *, interval: bool = True, n: bool = True) -> str:
@@ -65,11 +64,11 @@ def _value(figure: Figure, reasons: _Reasons, *, interval: bool = True, n: bool 
 
 
 def _label(criterion: str) -> str:
-    return plain_text(criterion.replace("_", " ").capitalize())
+    return printable(criterion.replace("_", " ").capitalize())
 
 
 def _head(made: Agreement) -> str:
-    place = ", ".join(plain_text(part) for part in (made.name, made.suite, made.language) if part)
+    place = ", ".join(printable(part) for part in (made.name, made.suite, made.language) if part)
     sample = made.sample
     by = ", ".join(f"{items} by {number}" for number, items in sample.rated_by.items())
     head = f"{place}: {sample.items} items, annotators of an item: {by}\n"
@@ -85,7 +84,7 @@ def _titled(title: str, table: str, reasons: _Reasons) -> str:
 
 def _judges(made: Agreement, one: JudgedReport) -> str:
     """The paper's Tables 1 and 2, one version."""
-    title = f"Judges against people: {plain_text(one.label)}"
+    title = f"Judges against people: {printable(one.label)}"
     title += f" ({one.protocol})" if one.protocol else ""
     title += "\nSpearman [95% interval] (pairs); * p not below 0.0001"
     if not one.figures:
@@ -99,7 +98,7 @@ def _judges(made: Agreement, one: JudgedReport) -> str:
     ]
     table = text_table(["Judge", *map(_label, made.measured)], rows, left={0})
     left = [
-        f"{plain_text(judge)}: no score of {', '.join(f'{n} ({why})' for why, n in counts.items())}\n"
+        f"{printable(judge)}: no score of {', '.join(f'{n} ({why})' for why, n in counts.items())}\n"
         for judge, counts in one.left_out.items()
         if counts
     ]
@@ -125,13 +124,13 @@ def _side_by_side(made: Agreement) -> str:
         ]
         for name in names
     ]
-    heads = ["Judge", *(f"{_label(criterion)}, {plain_text(label)}" for criterion, label in columns)]
+    heads = ["Judge", *(f"{_label(criterion)}, {printable(label)}" for criterion, label in columns)]
     return _titled("Versions beside each other", text_table(heads, rows, left={0}), reasons)
 
 
 def _short(name: str) -> str:
     """A judge's or ensemble's name; a long list of members by its length."""
-    text = plain_text(name)
+    text = printable(name)
     return f"Avg of {name.count(', ') + 1} judges" if name.startswith("Avg(") and len(text) > 40 else text
 
 
@@ -188,7 +187,7 @@ def _differences(one: JudgedReport, criterion: str) -> str:
 
 def _ensembles(one: JudgedReport) -> str:
     """Ways to combine all judges, and what the mean costs."""
-    title = f"Ways to combine judges: {plain_text(one.label)}"
+    title = f"Ways to combine judges: {printable(one.label)}"
     if not one.ensembles:
         return f"{title}\n{one.reason}\n"
     reasons = _Reasons()
@@ -235,7 +234,7 @@ def _people(made: Agreement, criterion: str) -> str:
     names = people.annotators
     rows = [
         [
-            plain_text(one),
+            printable(one),
             *("" if one == other else _value(pairs[one, other], reasons, interval=False) for other in names),
         ]
         for one in names
@@ -248,7 +247,7 @@ def _people(made: Agreement, criterion: str) -> str:
     rows += [
         [head, *(_value(figure(name), reasons, interval=False) for name in names)] for head, figure in last
     ]
-    table = text_table(["", *map(plain_text, names)], rows, left={0})
+    table = text_table(["", *map(printable, names)], rows, left={0})
     return _titled(title, table, reasons)
 
 
@@ -266,7 +265,7 @@ def _players(made: Agreement) -> str:
     if all(row.player is None for row in made.sample.players):
         return ""
     rows = [
-        [plain_text(row.player or "not known"), str(row.items), str(row.rated)] for row in made.sample.players
+        [printable(row.player or "not known"), str(row.items), str(row.rated)] for row in made.sample.players
     ]
     return "Players in the sample\n" + text_table(["Player", "items", "rated"], rows, left={0})
 
@@ -276,9 +275,9 @@ def _disputes(made: Agreement) -> str:
         return ""
     rows = [
         [
-            plain_text(row.judge),
-            plain_text(row.item),
-            plain_text("/".join(filter(None, (row.player, row.character, row.situation)))),
+            printable(row.judge),
+            printable(row.item),
+            printable("/".join(filter(None, (row.player, row.character, row.situation)))),
             f"turn {row.turn}" if row.turn else "",
             _label(row.criterion),
             f"{row.judge_score:.2f}",
@@ -300,4 +299,4 @@ def _notes(made: Agreement) -> str:
         )
     if FINAL in made.measured:
         notes.append("Final: the mean of the criteria, of items that have all of them.")
-    return "".join(f"Note: {plain_text(note)}\n" for note in notes)
+    return "".join(f"Note: {printable(note)}\n" for note in notes)

@@ -79,8 +79,7 @@ def _catalog(where: Places) -> Catalog | None:
 
 def _text(analysis: Analysis) -> str:
     """One table for a terminal; reasons stand below it, each once."""
-    from bench.figures import plain_text
-    from bench.tables import text_table
+    from bench.tables import printable, text_table
 
     head = f"{analysis.title} ({analysis.name})\n{analysis.about}\n"
     if not analysis.rows:
@@ -90,7 +89,7 @@ def _text(analysis: Analysis) -> str:
     reasons = list(dict.fromkeys(str(row["reason"]) for row in analysis.rows if row.get("reason")))
     rows = [
         [
-            *(plain_text(_shown(name, row[name])) for name in columns),
+            *(printable(_shown(name, row[name])) for name in columns),
             *([f"[{reasons.index(str(row['reason'])) + 1}]" if row.get("reason") else ""] if reasons else []),
         ]
         for row in analysis.rows

@@ -39,8 +39,8 @@ def rank_map(
     makes them say little.
     """
     from bench.boards.loading import all_suites, load_board
-    from bench.boards.rank_map_chart import rank_map_file
-    from bench.figures import FORMS
+    from bench.boards.rank_map_chart import draw_rank_map, prefix_of, title_of
+    from bench.figures import FORMS, rendered
     from bench.files import write_atomically
     from bench.records import canonical
     from bench.scores.external import FOLDER, load_aliases, load_published
@@ -86,36 +86,36 @@ def rank_map(
         stem = Path(output) / f"{suite_name}.{language}.{against}"
         write_atomically(stem.with_name(f"{stem.name}.json"), data.encode())
         for kind in FORMS:
-            write_atomically(stem.with_name(f"{stem.name}.{kind}"), rank_map_file(made, kind))
+            figure = rendered(lambda: draw_rank_map(made), kind, title_of(made), prefix_of(made))
+            write_atomically(stem.with_name(f"{stem.name}.{kind}"), figure)
         click.echo(f"written: {stem}.json, {', '.join(f'.{kind}' for kind in FORMS)}", err=form == "json")
 
 
 def _text(made: RankMap) -> str:
     """The map for a terminal."""
     from bench.boards.rank_map_chart import bands_note, caption
-    from bench.figures import plain_text
-    from bench.tables import text_table
+    from bench.tables import printable, text_table
 
     rows = [
         [
             f"{m.our_rank:g}",
             _ranks(m.our_rank_low, m.our_rank_high),
-            plain_text(m.name),
+            printable(m.name),
             f"{m.our_score:.2f}",
             f"{m.their_rank:g}",
-            plain_text(m.their_name),
+            printable(m.their_name),
             f"{m.their_score:.4g}",
             f"{m.moved:+g}" if m.moved else "0",
         ]
         for m in made.models
     ]
-    heads = ["#", "open", "ours", "score", "#", plain_text(made.benchmark), "score", "moved"]
+    heads = ["#", "open", "ours", "score", "#", printable(made.benchmark), "score", "moved"]
     lines = [f"{made.ours} against {made.benchmark} ({made.source}, {made.date})", ""]
     lines += [text_table(heads, rows, left={2, 5})]
     lines += [caption(made), f"Open: {bands_note(made)}."]
     lines += [f"Note: {warning}" for warning in made.warnings]
     for side, title in (("ours", "Of ours, not compared"), ("theirs", "Of theirs, not compared")):
-        names = [plain_text(left.name) for left in made.unmatched if left.side == side]
+        names = [printable(left.name) for left in made.unmatched if left.side == side]
         if names:
             lines += [f"{title} ({len(names)}): {', '.join(names)}"]
     several = [left for left in made.unmatched if left.reason.startswith("several")]

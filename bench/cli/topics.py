@@ -148,7 +148,7 @@ def topics(
     if writer is not None and report.topics:
         with _progress(console, "writing", "situations") as step:
             report, ended = drafted(where, limits, writer, report, step, console)
-    written = write_report(report, output)
+    written = write_report(report, output, figures_of(report))
     if form == "json":
         click.echo(canonical(report.model_dump(mode="json", exclude_none=True)), nl=False)
     else:
@@ -158,6 +158,15 @@ def topics(
         click.echo(f"kept as it was, since you may have edited it: {path}", err=True)
     if ended is not None:  # what was found before is written all the same
         raise ended
+
+
+def figures_of(report: Report) -> dict[str, bytes]:
+    """The figure of a report in every form, by file name; empty for a report without topics."""
+    from bench.figures import FORMS, rendered
+    from bench.topics.chart import TITLE, draw_topics
+
+    forms = FORMS if report.topics else ()
+    return {f"topics.{f}": rendered(lambda: draw_topics(report), f, TITLE, "topics") for f in forms}
 
 
 def _against(
@@ -195,10 +204,11 @@ def _writer(where: Places, name: str | None, language: str, limits: Spending) ->
 
 def _print_problems(messages: Messages, console: Console) -> None:
     """Rows that were left out, each by its line."""
-    from bench.figures import plain_text
+
+    from bench.tables import printable
 
     for problem in messages.problems[:MOST_PROBLEMS]:
-        click.echo(f"{messages.name}:{problem.line}: left out: {plain_text(problem.fault)}", err=True)
+        click.echo(f"{messages.name}:{problem.line}: left out: {printable(problem.fault)}", err=True)
     if len(messages.problems) > MOST_PROBLEMS:
         click.echo(f"... and {len(messages.problems) - MOST_PROBLEMS} more rows", err=True)
 
@@ -224,14 +234,13 @@ def _progress(console: Console, what: str, things: str) -> Iterator[Callable[[in
 
 def _text(report: Report) -> str:
     """The report for a terminal."""
-    from bench.figures import plain_text
-    from bench.tables import text_table
+    from bench.tables import printable, text_table
     from bench.topics.chart import caption
 
     source, rest = report.source, report.outliers
     part = f", {source.used:,} of them looked at" if source.used < source.found else ""
     lines = [
-        f"{plain_text(source.name)}: {source.found:,} messages{part}, {source.distinct:,} different;"
+        f"{printable(source.name)}: {source.found:,} messages{part}, {source.distinct:,} different;"
         f" {source.blank:,} blank and {source.malformed:,} unreadable left out",
         "",
     ]
@@ -248,10 +257,10 @@ def _text(report: Report) -> str:
     for topic in report.topics:
         draft = topic.draft
         if draft is not None and draft.status == "ok":
-            lines.append(f"{topic.id}. {plain_text(draft.title)}: {plain_text(draft.text)}")
+            lines.append(f"{topic.id}. {printable(draft.title)}: {printable(draft.text)}")
         elif draft is not None:
-            lines.append(f"{topic.id}. no draft: {plain_text(draft.failure)}")
-        lines += [f"   {topic.id} | {plain_text(example)}" for example in topic.examples]
+            lines.append(f"{topic.id}. no draft: {printable(draft.failure)}")
+        lines += [f"   {topic.id} | {printable(example)}" for example in topic.examples]
     if lines[-1] and not lines[-1].endswith("\n"):
         lines.append("")
     lines.append(f"{caption(report)}.")

@@ -9,7 +9,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from bench.agreement.chart import agreement_file, caption, prefix_of, rows_of
+from bench.agreement.chart import caption, draw_agreement, prefix_of, rows_of, title_of
 from bench.agreement.disputes import Dispute
 from bench.agreement.ensembles import METHODS
 from bench.agreement.forms import agreement_csv, agreement_json
@@ -20,7 +20,7 @@ from bench.agreement.study import hashes, match, study_panel
 from bench.annotate.records import StudyFile
 from bench.annotate.store import load_study, read_study, studies
 from bench.catalog import Catalog
-from bench.figures import FORMS
+from bench.figures import FORMS, Form, rendered
 from bench.results import ResultsTree
 from bench.scores.frame import Frames, load
 from bench.site import paths
@@ -127,7 +127,7 @@ def study_files(made: Agreement, place: StudyPlace) -> Iterator[tuple[str, bytes
     for one in made.judged:
         if rows_of(made, one):
             for form in FORMS:
-                yield f"{place.folder}/{prefix_of(one)}.{form}", agreement_file(made, one, form)
+                yield f"{place.folder}/{prefix_of(one)}.{form}", _figure_file(made, one, form)
 
 
 def part_key(place: StudyPlace) -> str:
@@ -181,9 +181,13 @@ def _judged(made: Agreement, one: JudgedReport, place: StudyPlace) -> dict[str, 
     }
 
 
+def _figure_file(made: Agreement, one: JudgedReport, form: Form) -> bytes:
+    return rendered(lambda: draw_agreement(made, one), form, title_of(made, one), prefix_of(one))
+
+
 def _figure(made: Agreement, one: JudgedReport) -> Markup:
     about = f"A dot for each judge, with a line for its interval. {caption(made)}. A table stands above."
-    return inline_figure(agreement_file(made, one, "svg"), prefix_of(one), about)
+    return inline_figure(_figure_file(made, one, "svg"), prefix_of(one), about)
 
 
 def _people(people: People, measured: Sequence[str]) -> list[dict[str, Any]]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from markupsafe import Markup
 
-from bench.boards.rank_map_chart import bands_note, caption, rank_map_file
-from bench.figures import FORMS
+from bench.boards.rank_map_chart import bands_note, caption, draw_rank_map, prefix_of, title_of
+from bench.figures import FORMS, Form, rendered
 from bench.protocol_facts import facts_of
 from bench.records import canonical
 from bench.scores.board import Board
@@ -45,7 +45,7 @@ def rank_map_files(context: BoardContext) -> Iterator[tuple[str, bytes]]:
     for made in _maps(context):
         for form in FORMS:
             name = paths.rank_map_file(place.suite, place.language, made.list_name, form)
-            yield name, rank_map_file(made, form)
+            yield name, _figure(made, form)
         name = paths.rank_map_file(place.suite, place.language, made.list_name, "json")
         yield name, canonical(made.model_dump(mode="json")).encode("utf-8")
 
@@ -64,12 +64,16 @@ def _shown(context: BoardContext, made: RankMap, page: str) -> dict[str, Any]:
         "map": made,
         "caption": caption(made),
         "open_note": bands_note(made),
-        "figure": _inline(rank_map_file(made, "svg", links), made),
+        "figure": _inline(_figure(made, "svg", links), made),
         "links": links,
         "files": [(form.upper(), paths.relative(path, page)) for form, path in files.items()],
         "ours": [one for one in made.unmatched if one.side == "ours"],
         "theirs": [one for one in made.unmatched if one.side == "theirs"],
     }
+
+
+def _figure(made: RankMap, form: Form, links: Mapping[str, str] | None = None) -> bytes:
+    return rendered(lambda: draw_rank_map(made, links), form, title_of(made), prefix_of(made))
 
 
 def _inline(svg: bytes, made: RankMap) -> Markup:

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 
 from markupsafe import Markup
 
-from bench.figures import FAINT, INK, PAPER
+from bench.colours import FAINT, INK, PAPER
 
 THEME = {INK: "--rc-ink", PAPER: "--rc-paper", FAINT: "--rc-faint"}
 """Colours of the figure that follow the page's theme."""

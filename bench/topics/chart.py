@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from bench.figures import FAINT, INK, PAPER, Form, plain_text, rendered
+from bench.colours import FAINT, INK, PAPER
+from bench.tables import printable
 from bench.topics.report import Report
 
+TITLE = "Topics and their shares of the messages"
 COVERED, UNCOVERED, OUTSIDE = "#0072b2", "#d55e00", "#7f7f7f"
 """Told apart with any colour vision (after Okabe and Ito); a hatch tells what is uncovered besides."""
 
@@ -24,11 +26,6 @@ class _Bar:
     share: float
     colour: str
     hatch: str
-
-
-def topic_bars_file(report: Report, form: Form) -> bytes:
-    """The figure as SVG, PNG or PDF; equal reports give equal bytes."""
-    return rendered(lambda: _figure(report), form, "Topics and their shares of the messages", "topics")
 
 
 def caption(report: Report) -> str:
@@ -53,7 +50,8 @@ def _bars(report: Report) -> list[_Bar]:
     return [*bars, _Bar("no topic", report.outliers.share, OUTSIDE, "")]
 
 
-def _figure(report: Report) -> Figure:
+def draw_topics(report: Report) -> Figure:
+    """Draw the figure of a report; :func:`bench.figures.rendered` saves it."""
     bars = _bars(report)
     height = HEAD + FOOT + ROW * len(bars)
     figure = Figure(figsize=(WIDTH, height), facecolor=PAPER)
@@ -100,5 +98,5 @@ def _figure(report: Report) -> Figure:
 
 
 def _short(name: str) -> str:
-    text = plain_text(name)
+    text = printable(name)
     return text if len(text) <= LABEL_LENGTH else text[: LABEL_LENGTH - 1] + "…"

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.figures import FORMS
 from bench.files import write_atomically
 from bench.records import canonical
 from bench.slugs import slug
 from bench.suites import Situation
+from bench.tables import printable
 from bench.toml_entries import entry_from
-from bench.topics.chart import topic_bars_file
 from bench.topics.coverage import table_words
 from bench.topics.report import Draft, Report, Topic, table
 from bench.topics.writing import TURNS
@@ -29,15 +29,17 @@ class Written:
     kept: tuple[Path, ...]
 
 
-def write_report(report: Report, folder: Path) -> Written:
-    """topics.json, topics.csv and the figure; a coverage table to edit where a suite was asked about; and the
-    drafts, as situations/NUMBER-TITLE.toml. Raises StorageError."""
+def write_report(report: Report, folder: Path, figures: Mapping[str, bytes]) -> Written:
+    """Write topics.json, topics.csv, the figures, the coverage table to edit, and the drafted situations.
+
+    ``figures``: file name to bytes. Drafts become situations/topic-NUMBER-TITLE.toml. Neither a draft nor the
+    coverage table is ever overwritten. Raises StorageError.
+    """
     files = {
         folder / "topics.json": canonical(report.model_dump(mode="json", exclude_none=True)).encode(),
         folder / "topics.csv": table(report).encode("utf-8-sig"),  # spreadsheets know UTF-8 by its mark
     }
-    for form in FORMS if report.topics else ():
-        files[folder / f"topics.{form}"] = topic_bars_file(report, form)
+    files |= {folder / name: data for name, data in figures.items()}
     for path, data in files.items():
         write_atomically(path, data)
     owned = {}
@@ -67,9 +69,9 @@ def draft_text(topic: Topic, draft: Draft) -> str:
     """A draft as a situation file that ``bench`` reads."""
     text = "\n".join(
         [
-            f"# A draft, written by {_comment(draft.model)} and reviewed by nobody. Read it, make it",
+            f"# A draft, written by {printable(draft.model)} and reviewed by nobody. Read it, make it",
             "# yours, then move it to prompts/situations/<language>/ under a name of your choice.",
-            f"# Topic {topic.id}, {topic.share:.1%} of the messages: {_comment(', '.join(topic.words))}",
+            f"# Topic {topic.id}, {topic.share:.1%} of the messages: {printable(', '.join(topic.words))}",
             f"title = {toml_string(draft.title)}",
             f"text = {toml_string(draft.text)}",
             'kind = "common"',
@@ -93,7 +95,7 @@ def coverage_text(report: Report) -> str:
         f"language = {toml_string(made.language)}",
     ]
     for topic in report.topics:
-        near = ", ".join(f"{_comment(match.situation)} {match.similarity:.2f}" for match in topic.nearest)
+        near = ", ".join(f"{printable(match.situation)} {match.similarity:.2f}" for match in topic.nearest)
         names = ", ".join(toml_string(name) for name in topic.covered_by or ())
         lines += [
             "",
@@ -107,8 +109,3 @@ def coverage_text(report: Report) -> str:
 def toml_string(text: str) -> str:
     """``text`` as a basic string of TOML, whose escapes are JSON's; only DEL needs one more."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
-
-
-def _comment(text: str) -> str:
-    """``text`` for a comment: on one line, without control characters."""
-    return " ".join("".join(c if c.isprintable() else " " for c in text).split())

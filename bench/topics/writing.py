@@ -15,6 +15,7 @@ from bench.chat.requests import ChatRequest, Reply
 from bench.prompts import PromptSet
 from bench.records import Message
 from bench.replies import ReplyFault, json_object
+from bench.tables import printable
 from bench.topics.report import Draft, Topic
 
 Ask = Callable[[ChatRequest], Awaitable[Reply]]
@@ -126,7 +127,7 @@ def read_draft(reply: str) -> tuple[str, str]:
         value = data[key]
         if not isinstance(value, str):
             raise ReplyFault("bad_type", f'The value of "{key}" must be a string.')
-        value = " ".join("".join(c if c.isprintable() else " " for c in value).split())
+        value = printable(value)
         if not value:
             raise ReplyFault("empty", f'The value of "{key}" is blank.')
         if len(value) > longest:

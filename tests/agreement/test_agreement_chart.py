@@ -6,15 +6,20 @@ from xml.etree import ElementTree
 
 import pytest
 
-from bench.agreement.chart import agreement_file, caption, people_range, rows_of
+from bench.agreement.chart import caption, draw_agreement, people_range, prefix_of, rows_of, title_of
 from bench.agreement.report import Agreement, agreement_of
-from bench.figures import FORMS, Form
+from bench.figures import FORMS, Form, rendered
 from tests.agreement.simulated import panel_of, sample
 
 
 def report(judges: dict[str, float], annotators: dict[str, float] | None = None) -> Agreement:
     people, judged = sample(1, 80, judges=judges)
     return agreement_of(panel_of(people[list(annotators)] if annotators else people, judged), resamples=50)
+
+
+def agreement_file(made: Agreement, form: Form) -> bytes:
+    judged = made.judged[0]
+    return rendered(lambda: draw_agreement(made, judged), form, title_of(made, judged), prefix_of(judged))
 
 
 @pytest.fixture(scope="module")
@@ -24,11 +29,11 @@ def made() -> Agreement:
 
 @pytest.mark.parametrize("form", FORMS)
 def test_equal_reports_give_equal_bytes(made: Agreement, form: Form) -> None:
-    assert agreement_file(made, made.judged[0], form) == agreement_file(made, made.judged[0], form)
+    assert agreement_file(made, form) == agreement_file(made, form)
 
 
 def test_judges_stand_by_their_correlation_with_its_number(made: Agreement) -> None:
-    svg = agreement_file(made, made.judged[0], "svg").decode("utf-8")
+    svg = agreement_file(made, "svg").decode("utf-8")
     words = "".join(ElementTree.fromstring(svg[svg.index("<svg") :]).itertext())
     rows = rows_of(made, made.judged[0])
     assert [row.value for row in rows] == sorted((row.value or 0 for row in rows), reverse=True)
@@ -47,4 +52,4 @@ def test_one_annotator_has_no_band() -> None:
     made = report({"sharp": 0.8, "fair": 0.7}, {"ann": 0.75})
     assert people_range(made) is None
     assert "Shaded" not in caption(made)
-    assert agreement_file(made, made.judged[0], "png").startswith(b"\x89PNG")
+    assert agreement_file(made, "png").startswith(b"\x89PNG")

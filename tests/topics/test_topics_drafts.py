@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from bench.catalog import load_catalog
 from bench.chat.budget import BudgetReached
 from bench.chat.requests import ChatRequest, Reply
+from bench.cli.topics import figures_of
 from bench.errors import CatalogError, ProviderError
 from bench.records import canonical
 from bench.replies import ReplyFault
@@ -219,7 +220,7 @@ def covered(report: Report) -> Report:
 
 def test_all_files_are_written_and_say_the_same(tmp_path: Path) -> None:
     report = covered(with_drafts(Draft(model="m", status="ok", **GOOD), Draft(model="m", status="failed")))
-    made = write_report(report, tmp_path)
+    made = write_report(report, tmp_path, figures_of(report))
     names = {path.relative_to(tmp_path).as_posix() for path in made.files}
     figures = {"topics.svg", "topics.png", "topics.pdf"}
     draft = "situations/topic-1-rainy-walk.toml"
@@ -241,28 +242,32 @@ def test_all_files_are_written_and_say_the_same(tmp_path: Path) -> None:
 
 def test_what_a_person_may_have_edited_is_never_written_over(tmp_path: Path) -> None:
     report = covered(with_drafts(Draft(model="m", status="ok", **GOOD), Draft(model="m", status="failed")))
-    write_report(report, tmp_path)
-    assert write_report(report, tmp_path).kept == ()
+    write_report(report, tmp_path, figures_of(report))
+    assert write_report(report, tmp_path, figures_of(report)).kept == ()
     edited = [tmp_path / "coverage.toml", tmp_path / "situations" / "topic-1-rainy-walk.toml"]
     for path in edited:
         path.write_text("# mine\n", encoding="utf-8")
-    assert set(write_report(report, tmp_path).kept) == set(edited)
+    assert set(write_report(report, tmp_path, figures_of(report)).kept) == set(edited)
     assert all(path.read_text(encoding="utf-8") == "# mine\n" for path in edited)
 
 
 def test_equal_reports_give_equal_bytes(tmp_path: Path) -> None:
     for name in ("a", "b"):
-        write_report(covered(REPORT), tmp_path / name)
+        write_report(covered(REPORT), tmp_path / name, figures_of(covered(REPORT)))
     for path in (tmp_path / "a").iterdir():
         assert path.read_bytes() == (tmp_path / "b" / path.name).read_bytes(), path.name
 
 
 def test_without_a_suite_there_is_no_coverage_and_without_topics_no_figure(tmp_path: Path) -> None:
-    write_report(REPORT, tmp_path / "a")
+    write_report(REPORT, tmp_path / "a", figures_of(REPORT))
     assert not (tmp_path / "a" / "coverage.toml").exists()
     assert "coverage" not in (tmp_path / "a" / "topics.json").read_text(encoding="utf-8")
     none = REPORT.model_copy(update={"topics": (), "outliers": Outliers(messages=10, distinct=7, share=1.0)})
-    assert {path.name for path in write_report(none, tmp_path / "b").files} == {"topics.json", "topics.csv"}
+    written = write_report(none, tmp_path / "b", figures_of(none))
+    assert {path.name for path in written.files} == {
+        "topics.json",
+        "topics.csv",
+    }
 
 
 def test_a_title_that_looks_like_a_formula_is_text_in_the_table() -> None:
