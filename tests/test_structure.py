@@ -14,7 +14,7 @@ from tests.tiny import ROOT
 
 PACKAGE = ROOT / "bench"
 ROWS = (
-    "records errors files slugs toml_entries tables colours",
+    "records errors files slugs toml_entries tables colours foreign",
     "protocol_facts",
     "catalog suites prompts results schemas",
     "replies",

@@ -24,7 +24,7 @@ from bench.annotate.people import MEAN
 from bench.annotate.reading import Entry, Reading, Unreadable, read_text
 from bench.annotate.records import Annotation, StudyFile, StudyItem
 from bench.annotate.sample import ITEM_DIGITS
-from bench.interop.pingpong_files import Problem
+from bench.foreign import Problem
 from bench.records import Criterion, Message, messages_sha256, sha256_of
 from bench.results import ResultsTree
 

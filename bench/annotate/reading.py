@@ -15,7 +15,7 @@ from typing import Any
 
 from bench.annotate.label_studio import COMMENT, NO, REFUSAL, YES
 from bench.annotate.records import Annotation, StudyFile
-from bench.interop.pingpong_files import Problem
+from bench.foreign import Problem
 from bench.records import Criterion
 
 MAX_BYTES = 1024 * 1024 * 1024

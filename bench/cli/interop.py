@@ -10,9 +10,6 @@ import click
 from bench.cli.options import Places, places
 from bench.errors import UserError
 
-MOST = 50
-"""Problems of an import that are printed one by one."""
-
 
 @click.command()
 @click.argument("suite_name", metavar="SUITE", required=False)
@@ -102,6 +99,7 @@ def ping_pong_bench(
     file and place.
     """
     from bench.boards.loading import all_suites
+    from bench.foreign import problem_lines
     from bench.interop.pingpong_files import Choice
     from bench.interop.pingpong_import import import_pingpong
 
@@ -123,10 +121,8 @@ def ping_pong_bench(
         )
     if not report.files and not report.problems:
         raise UserError("holds no result file", where=str(path), hint="Name a folder of .json files, or one.")
-    for problem in report.problems[:MOST]:
-        click.echo(problem.line(), err=True)
-    if len(report.problems) > MOST:
-        click.echo(f"... and {len(report.problems) - MOST} more", err=True)
+    for line in problem_lines(report.problems):
+        click.echo(line, err=True)
     click.echo(
         f"{report.players} players, {report.conversations} conversations, {report.judgements} judgements from"
         f" {report.files} files ({report.written} records new or changed); {len(report.problems)} problems"

@@ -17,6 +17,7 @@ from typing import Any, NoReturn
 
 from bench.chat.secrets import REDACTED, redacted
 from bench.errors import UserError
+from bench.foreign import Problem, Unreadable, read_text
 
 MAX_BYTES = 64 * 1024 * 1024
 """Largest file that is read; the public ones are below 1 MB."""
@@ -41,21 +42,6 @@ CRITERIA = {
 """Name of each criterion in version 2, which is ours too, to that in version 1."""
 
 _OUTPUTS = re.compile(r'"outputs"\s*:\s*\[')
-_LFS = b"version https://git-lfs"
-
-
-@dataclass(frozen=True)
-class Problem:
-    """What could not be imported: the file, the dotted place in it, and why."""
-
-    path: str
-    place: str
-    text: str
-
-    def line(self) -> str:
-        """One line for a terminal, without control characters."""
-        line = f"{self.path}: {self.place}: {self.text}" if self.place else f"{self.path}: {self.text}"
-        return "".join(c if c.isprintable() else "?" for c in line)
 
 
 @dataclass(frozen=True)
@@ -83,15 +69,6 @@ class ResultFile:
     """The interrogator's short name, where the file's name has one: the file is of an experiment in which
     the same scenes were played with several."""
     outputs: tuple[Any, ...]
-
-
-class Refused(Exception):
-    """A part of a file that cannot be used: where it is and why."""
-
-    def __init__(self, place: str, text: str) -> None:
-        self.place = place
-        self.text = text
-        super().__init__(f"{place}: {text}")
 
 
 @dataclass(frozen=True)
@@ -124,8 +101,8 @@ def result_files(path: Path, problems: list[Problem], choice: Choice) -> Iterato
             continue
         try:
             found = _result_file(file, problems)
-        except Refused as refusal:
-            problems.append(Problem(file.name, refusal.place, refusal.text))
+        except Unreadable as fault:
+            problems.append(Problem(file.name, fault.place, str(fault)))
         else:
             yield found
 
@@ -147,19 +124,6 @@ def _candidates(path: Path, problems: list[Problem]) -> list[Path]:
     return found
 
 
-def _bytes(path: Path) -> bytes:
-    """The file's bytes, never through a link that took its place, never more than MAX_BYTES."""
-    try:
-        handle = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
-        with os.fdopen(handle, "rb") as file:
-            data = file.read(MAX_BYTES + 1)
-    except OSError as error:
-        raise Refused("", f"cannot be read: {error.strerror}") from None
-    if len(data) > MAX_BYTES:
-        raise Refused("", f"is larger than {MAX_BYTES // 1024 // 1024} MB")
-    return data
-
-
 def _no_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not JSON")
 
@@ -168,22 +132,16 @@ _DECODER = json.JSONDecoder(parse_constant=_no_constant)
 
 
 def _result_file(path: Path, problems: list[Problem]) -> ResultFile:
-    data = _bytes(path)
-    if data.startswith(_LFS):
-        raise Refused("", "is a Git LFS pointer, not the file: run `git lfs pull` there")
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise Refused("", f"is not UTF-8 at byte {error.start}") from None
+    text = read_text(path, MAX_BYTES, follow_links=False)
     try:
         loaded = _DECODER.decode(text)
     except RecursionError:
-        raise Refused("", "is nested too deeply") from None
+        raise Unreadable("is nested too deeply") from None
     except ValueError as error:
         problems.append(Problem(path.name, "", f"is not whole: {error}"))
         loaded = {"outputs": _salvaged(text)}
     if _depth(loaded, MAX_DEPTH) > MAX_DEPTH:
-        raise Refused("", "is nested too deeply")
+        raise Unreadable("is nested too deeply")
     return _shaped(path.name, loaded)
 
 
@@ -218,11 +176,11 @@ def _depth(value: Any, most: int) -> int:
 
 def _shaped(name: str, loaded: Any) -> ResultFile:
     if not isinstance(loaded, dict):
-        raise Refused("", "holds no JSON object")
+        raise Unreadable("holds no JSON object")
     sound(name, "")
     outputs = loaded.get("outputs")
     if not isinstance(outputs, list) or not outputs:
-        raise Refused("outputs", "there are none")
+        raise Unreadable("there are none", "outputs")
     named = _NAME.fullmatch(name)
     player = _model(loaded, "player", "testee", default=named["player"] if named else None)
     asker = _model(loaded, "interrogator", "tester", default="unknown")
@@ -248,7 +206,7 @@ def _version(loaded: dict[str, Any], outputs: list[Any]) -> int:
         old = "testee" in loaded or "tester" in loaded or any(map(_is_of_version_1, outputs))
         return 1 if old else 2
     if isinstance(stated, bool) or str(stated) not in ("1", "2"):
-        raise Refused("version", f"is {json.dumps(stated)[:40]}; 1 and 2 can be imported")
+        raise Unreadable(f"is {json.dumps(stated)[:40]}; 1 and 2 can be imported", "version")
     return int(stated)
 
 
@@ -266,7 +224,7 @@ def _model(loaded: dict[str, Any], key: str, old_key: str, *, default: str | Non
     if facts is None and default is not None:
         return ModelFacts(default)
     if not isinstance(facts, dict) or not isinstance(facts.get("model_name"), str):
-        raise Refused(key, "names no model")
+        raise Unreadable("names no model", key)
     prompt = facts.get("system_prompt")
     params = facts.get("params")
     return ModelFacts(
@@ -287,7 +245,7 @@ def _public(name: str, value: str) -> str:
 
 def _id(name: str, place: str) -> str:
     if not name.strip() or len(name) > MAX_ID:
-        raise Refused(place, f"is empty or longer than {MAX_ID} characters")
+        raise Unreadable(f"is empty or longer than {MAX_ID} characters", place)
     return sound(name.strip(), place)
 
 
@@ -296,5 +254,5 @@ def sound(text: str, place: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise Refused(place, "holds half a surrogate pair") from None
+        raise Unreadable("holds half a surrogate pair", place) from None
     return text

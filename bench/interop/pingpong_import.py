@@ -9,7 +9,8 @@ from pathlib import Path
 from bench.catalog import Catalog
 from bench.errors import UserError
 from bench.files import BulkWriter
-from bench.interop.pingpong_files import Choice, Problem, askers, result_files
+from bench.foreign import Problem
+from bench.interop.pingpong_files import Choice, askers, result_files
 from bench.interop.pingpong_records import Importer
 from bench.records import PlayerInfo
 from bench.results import NOT_SUITES, ResultsTree

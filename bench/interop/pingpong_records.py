@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bench.catalog import Catalog, Model
-from bench.interop.pingpong_files import CRITERIA, Problem, Refused, ResultFile, sound
+from bench.foreign import Problem, Unreadable
+from bench.interop.pingpong_files import CRITERIA, ResultFile, sound
 from bench.records import SCHEMA_VERSION, PlayerInfo, Scene, sha256_of
 
 PROTOCOLS = {1: "pingpong_v1", 2: "pingpong_v2"}
@@ -54,43 +55,45 @@ class Importer:
         """
         info = player_info(file, self.catalog)
         if (file.version, file.asker) not in self.suites:
-            self._problem(file, Refused("", f"no suite can be named after interrogator {file.asker!r}"))
+            self._problem(file, Unreadable(f"no suite can be named after interrogator {file.asker!r}"))
             return
         suite = self.suites[file.version, file.asker]
         known = self.players.get((suite, file.player))
         if known not in (None, info):
-            self._problem(file, Refused("player", f"other settings of {file.player!r} than in a file before"))
+            self._problem(
+                file, Unreadable(f"other settings of {file.player!r} than in a file before", "player")
+            )
             return
         for n, output in enumerate(file.outputs):
             made: list[Plain] = []
             try:
                 self._add_output(file, output, f"outputs.{n}", made)
-            except Refused as refusal:
-                self._problem(file, refusal)
+            except Unreadable as fault:
+                self._problem(file, fault)
             if made and known is None:
                 known = self.players[(suite, file.player)] = info
                 yield info
             yield from made
 
-    def _problem(self, file: ResultFile, refusal: Refused) -> None:
-        self.problems.append(Problem(file.path, refusal.place, refusal.text))
+    def _problem(self, file: ResultFile, fault: Unreadable) -> None:
+        self.problems.append(Problem(file.path, fault.place, str(fault)))
 
     def _add_output(self, file: ResultFile, output: Any, place: str, made: list[Plain]) -> None:
         """Add the conversation and the judgement of an output to ``made``, as far as they are sound."""
         if not isinstance(output, dict):
-            raise Refused(place, "is no object")
+            raise Unreadable("is no object", place)
         character, situation, scene = self._scene(output, place)
         key = (self.suites[file.version, file.asker], file.player, character, situation)
         messages = _messages(output.get("messages"), f"{place}.messages")
         sha256 = sha256_of(messages)
         known, source = self.conversations.get(key, (sha256, file.path))
         if known != sha256:
-            raise Refused(f"{place}.messages", f"other messages of this cell than in {source}")
+            raise Unreadable(f"other messages of this cell than in {source}", f"{place}.messages")
         if key not in self.conversations:
             made.append(_conversation(file, key, self.language, scene, messages))
             self.conversations[key] = (sha256, file.path)
         if (key, file.judge) in self.judgements:
-            raise Refused(place, f"a second judgement of this cell by {file.judge}")
+            raise Unreadable(f"a second judgement of this cell by {file.judge}", place)
         turns = _verdicts(file.version, output, sum(m["role"] == "user" for m in messages), place)
         made.append(_judgement(file, key, self.language, sha256, turns))
         self.judgements.add((key, file.judge))
@@ -203,25 +206,25 @@ def _text(source: Any, key: str, place: str, *, needed: bool = True) -> str:
         return sound(value, f"{place}.{key}")
     if value is None and not needed:
         return ""
-    raise Refused(f"{place}.{key}", "is no text")
+    raise Unreadable("is no text", f"{place}.{key}")
 
 
 def _messages(source: Any, place: str) -> list[dict[str, str]]:
     """Messages that take turns, the player's last; before the first question there may be a greeting."""
     if not isinstance(source, list) or not source:
-        raise Refused(place, "there are none")
+        raise Unreadable("there are none", place)
     messages: list[dict[str, str]] = []
     for n, item in enumerate(source):
         if not isinstance(item, dict):
-            raise Refused(f"{place}.{n}", "is no object")
+            raise Unreadable("is no object", f"{place}.{n}")
         role, content = item.get("role"), item.get("content")
         if role not in ("user", "assistant") or not isinstance(content, str):
-            raise Refused(f"{place}.{n}", "is not a text of user or assistant")
+            raise Unreadable("is not a text of user or assistant", f"{place}.{n}")
         if messages and messages[-1]["role"] == role:
-            raise Refused(f"{place}.{n}", f"two messages of {role} in a row")
+            raise Unreadable(f"two messages of {role} in a row", f"{place}.{n}")
         messages.append({"content": sound(content, f"{place}.{n}"), "role": role})
     if messages[-1]["role"] != "assistant" or len(messages) < 2:
-        raise Refused(f"{place}.{len(messages) - 1}", "the player has not answered")
+        raise Unreadable("the player has not answered", f"{place}.{len(messages) - 1}")
     return messages
 
 
@@ -229,7 +232,7 @@ def _verdicts(version: int, output: dict[str, Any], turns: int, place: str) -> l
     """The scores of each turn and whether it was a refusal."""
     scores = output.get("scores")
     if not isinstance(scores, dict):
-        raise Refused(f"{place}.scores", "there are none")
+        raise Unreadable("there are none", f"{place}.scores")
     columns = {}
     broke_off = "is_refusal" not in scores and output.get("has_refusal") is True
     refusals = _refusals(scores, output, turns, f"{place}.scores.is_refusal")
@@ -258,21 +261,21 @@ def _refusals(scores: dict[str, Any], output: dict[str, Any], turns: int, place:
     if values is None:
         return [0] * (turns - 1) + [int(output.get("has_refusal") is True)]
     if not isinstance(values, list) or len(values) != turns:
-        raise Refused(place, f"is not a list of {turns} values, one a turn")
+        raise Unreadable(f"is not a list of {turns} values, one a turn", place)
     for n, value in enumerate(values):
         if not isinstance(value, (int, bool)) or value not in (0, 1):
-            raise Refused(f"{place}.{n}", "is neither 0 nor 1")
+            raise Unreadable("is neither 0 nor 1", f"{place}.{n}")
     return [int(value) for value in values]
 
 
 def _scores(values: Any, turns: int, scale: tuple[int, int], place: str) -> list[int]:
     if not isinstance(values, list) or len(values) != turns:
-        raise Refused(place, f"is not a list of {turns} scores, one a turn")
+        raise Unreadable(f"is not a list of {turns} scores, one a turn", place)
     low, high = scale
     for n, value in enumerate(values):
         whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
         if isinstance(value, bool) or not whole:
-            raise Refused(f"{place}.{n}", "is no whole number")
+            raise Unreadable("is no whole number", f"{place}.{n}")
         if not low <= value <= high:
-            raise Refused(f"{place}.{n}", f"{value} is not from {low} to {high}")
+            raise Unreadable(f"{value} is not from {low} to {high}", f"{place}.{n}")
     return [int(value) for value in values]

@@ -1,0 +1,67 @@
+"""Read files that other programs wrote, without trusting them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+MOST_PRINTED = 50
+"""Problems of a file that are printed one by one."""
+
+_LFS = "version https://git-lfs"
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Something that was not imported: the file, the place in it (may be empty), and the reason."""
+
+    path: str
+    place: str
+    text: str
+
+    def line(self) -> str:
+        """One line for a terminal, without control characters."""
+        line = f"{self.path}: {self.place}: {self.text}" if self.place else f"{self.path}: {self.text}"
+        return "".join(c if c.isprintable() else "?" for c in line)
+
+
+class Unreadable(Exception):
+    """A file, or the part of it at ``place``, cannot be used."""
+
+    def __init__(self, text: str, place: str = "") -> None:
+        self.place = place
+        super().__init__(text)
+
+
+def read_text(path: Path, most_bytes: int, *, follow_links: bool = True) -> str:
+    """Return the text of a UTF-8 file, without its byte order mark.
+
+    Raises Unreadable where the file cannot be read, is larger than ``most_bytes``, is a Git LFS pointer, is
+    not UTF-8, or is a symbolic link and ``follow_links`` is off.
+    """
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)
+    if not follow_links:
+        flags |= getattr(os, "O_NOFOLLOW", 0)
+    try:
+        with os.fdopen(os.open(path, flags), "rb") as file:
+            data = file.read(most_bytes + 1)
+    except OSError as error:
+        raise Unreadable(f"cannot be read: {error.strerror}") from None
+    if len(data) > most_bytes:
+        raise Unreadable(f"is larger than {most_bytes // 1024 // 1024} MB")
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise Unreadable(f"is not UTF-8 at byte {error.start}") from None
+    if text.startswith(_LFS):
+        raise Unreadable("is a Git LFS pointer, not the file: run `git lfs pull` there")
+    return text
+
+
+def problem_lines(problems: Sequence[Problem], most: int = MOST_PRINTED) -> Iterator[str]:
+    """Lines for a terminal: the first ``most`` problems, and how many more there are."""
+    yield from (problem.line() for problem in problems[:most])
+    if len(problems) > most:
+        yield f"... and {len(problems) - most} more"
