@@ -1,4 +1,4 @@
-"""models.toml: who can be called, where, with what parameters, at what price."""
+"""models.toml: providers and models, with their parameters and prices."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from pydantic import BeforeValidator, Field, JsonValue
 
 from bench.errors import CatalogError
 from bench.records import PlayerInfo, Role, Usage
-from bench.toml_entries import Entry, checked_id, entry_from, named, read_toml
+from bench.toml_entries import Entry, checked_id, entry_from, read_toml, unknown_name
 
 EMBEDDED_URL = "embedded"
-"""``base_url`` of the provider that the command itself starts: a llama.cpp server on a free port."""
+"""``base_url`` of the provider that `bench` starts itself: a llama.cpp server on a free port."""
 RECORDINGS_URL = "recordings"
-"""``base_url`` of a provider that nobody calls: its players are folders of sound files."""
+"""``base_url`` of a provider that is never called: its players are folders of sound files."""
 
 MILLION = Decimal(1_000_000)
 
 
 def _decimal(value: object) -> object:
-    """Prices are written as strings: a TOML float would bring its rounding along."""
+    """Reject TOML floats: they would round a price."""
     if isinstance(value, float):
-        raise ValueError("write a price as a string, such as '0.15', so that it stays exact")
+        raise ValueError('write the price as a string, such as "0.15", to keep it exact')
     return value
 
 
@@ -32,20 +32,20 @@ Price = Annotated[Decimal, BeforeValidator(_decimal), Field(ge=0, allow_inf_nan=
 
 
 class Prices(Entry):
-    """US dollars per million tokens. ``cached_input``: of prompt tokens that the provider had cached."""
+    """US dollars per million tokens; ``cached_input`` is for prompt tokens from the provider's cache."""
 
     input: Price
     output: Price
     cached_input: Price | None = None
     audio_input: Price | None = None
-    """Of tokens of sound. None: unknown; a call with such tokens then has no known cost."""
+    """For audio tokens. None: unknown, and so is the cost of a call with such tokens."""
     audio_output: Price | None = None
     batch_discount: Annotated[Price, Field(le=1)] | None = None
-    """What the provider takes off calls of its Batch API, as a share: "0.5" is half price. None: unknown."""
+    """Discount on Batch API calls as a share: "0.5" is half price. None: unknown."""
 
 
 class Sampling(Entry):
-    """Sampling parameters as the chat API names them; what is absent is not sent."""
+    """Sampling parameters as the chat API names them; a parameter that is not set is not sent."""
 
     temperature: float | None = Field(default=None, ge=0, le=2)
     top_p: float | None = Field(default=None, gt=0, le=1)
@@ -63,80 +63,80 @@ class Sampling(Entry):
 
 
 class Provider(Entry):
-    """An OpenAI-compatible endpoint: where it is, what it can do, and how hard it may be pressed."""
+    """An OpenAI-compatible endpoint: its address, its abilities and its rate limits."""
 
     base_url: str
     api_key_env: str | None = None
-    """Name of the environment variable that holds the key; None where no key is needed."""
+    """Environment variable that holds the API key; None if no key is needed."""
     system_role: bool = True
     json_schema: bool = False
-    """Whether ``response_format`` with a JSON schema is honoured."""
+    """Whether it supports ``response_format`` with a JSON schema."""
     schema_limits: bool = False
-    """Whether that schema may bound string lengths and number the turns (grammar-constrained servers)."""
+    """Whether the schema may limit string lengths and number the turns (grammar-constrained servers)."""
     seed: bool = False
-    """Whether a ``seed`` parameter is taken."""
+    """Whether it accepts a ``seed`` parameter."""
     max_tokens_name: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
     max_concurrent: int = Field(default=8, ge=1)
-    """Calls at once, all roles together."""
+    """Concurrent calls, all roles together."""
     requests_per_minute: int | None = Field(default=None, ge=1)
     role_concurrent: dict[Role, int] = Field(default_factory=dict)
-    """Calls at once of one role, where they need a limit of their own."""
+    """Concurrent calls of one role, for roles with their own limit."""
     batch: bool = False
-    """Whether it has OpenAI's Batch API (``/files`` and ``/batches``)."""
+    """Whether it offers OpenAI's Batch API (``/files`` and ``/batches``)."""
     timeout_seconds: float = Field(default=180, gt=0)
-    """Of one call, from the request to the last byte of its answer."""
+    """Time limit of one call, from sending the request to the last byte of the answer."""
     headers: dict[str, str] = Field(default_factory=dict)
 
     @property
     def embedded(self) -> bool:
-        """Whether the command itself starts and stops this provider."""
+        """Whether `bench` starts and stops this provider itself."""
         return self.base_url == EMBEDDED_URL
 
     @property
     def recorded(self) -> bool:
-        """Whether its players are folders of recorded answers."""
+        """Whether its players are folders of recordings."""
         return self.base_url == RECORDINGS_URL
 
 
 class Voice(Entry):
-    """How a model is asked to speak."""
+    """The voice and sound format requested from a speech model."""
 
     voice: str = Field(min_length=1)
     format: Literal["wav", "mp3", "flac"] = "wav"
 
 
 class Model(Entry):
-    """A model in one setting. Two settings of one model (say, two temperatures) are two entries."""
+    """A model with its settings. The same model at two temperatures is two entries."""
 
     provider: str
     model: str
-    """The provider's id of it."""
+    """The provider's id for the model."""
     name: str
     family: str
     weights: Literal["open", "closed"]
     licence: str
     parameters_billion: float | None = Field(default=None, gt=0)
     prices: Prices | None = None
-    """None: unknown, which is said, never taken for zero."""
+    """None: unknown, and reported as unknown rather than zero."""
     sampling: Sampling = Sampling()
-    """Overrides what the suite's role asks for."""
+    """Overrides the sampling of the suite's role."""
     drop_parameters: tuple[str, ...] = ()
-    """Parameters that the model refuses (reasoning models often take no temperature)."""
+    """Parameters that the model does not accept (many reasoning models reject a temperature)."""
     system_role: bool | None = None
     json_schema: bool | None = None
     max_tokens_name: Literal["max_tokens", "max_completion_tokens"] | None = None
     system_extra: str = ""
     """Text put before the player's system prompt."""
     audio_input: bool = False
-    """Whether it hears: it takes ``input_audio`` in its messages."""
+    """Whether it accepts ``input_audio`` in its messages."""
     audio_output: Voice | None = None
-    """How it speaks, where it does (``modalities`` of the chat API)."""
+    """How it speaks, for speech models (``modalities`` of the chat API)."""
     recordings: str = ""
-    """Of a provider of recordings: the folder of the answers, from the folder of models.toml."""
+    """For a provider of recordings: the folder of the answers, relative to the folder of models.toml."""
 
     @property
     def free(self) -> bool:
-        """Whether its calls are known to cost nothing; an unknown price is not nothing."""
+        """Whether its calls are known to be free; a model of unknown price is not."""
         prices = self.prices
         if prices is None or not self.sound_priced:
             return False
@@ -145,7 +145,7 @@ class Model(Entry):
 
     @property
     def sound_priced(self) -> bool:
-        """Whether the price is known of all the sound that it takes and gives."""
+        """Whether the prices of its audio input and output are known, as far as it has them."""
         prices = self.prices or Prices(input=Decimal(0), output=Decimal(0))
         heard = not self.audio_input or prices.audio_input is not None
         return heard and (self.audio_output is None or prices.audio_output is not None)
@@ -153,10 +153,14 @@ class Model(Entry):
     def cost_of(
         self, usage: Usage, *, batch: bool = False, heard: bool = False, spoke: bool = False
     ) -> Decimal | None:
-        """US dollars for ``usage``, exact; None where the price, or that of a batch, is unknown.
+        """The exact cost of ``usage`` in US dollars; None where a price is unknown.
 
-        ``heard`` and ``spoke``: the prompt, or the answer, held sound. Where the provider does not say how
-        many tokens that was, the cost is known only if text and sound have one price.
+        Args:
+            usage: Tokens of the call.
+            batch: The call went through the Batch API, whose discount applies.
+            heard: The prompt contained audio.
+            spoke: The answer contained audio. Where the provider does not count audio tokens separately, the
+                cost is known only if audio and text have the same price.
         """
         prices = self.prices
         if prices is None:
@@ -178,24 +182,24 @@ class Model(Entry):
 
 
 def _sound_cost(tokens: int | None, sound: bool, price: Decimal | None, of_text: Decimal) -> Decimal | None:
-    """What the tokens of sound cost, times a million; None where that is unknown."""
+    """The cost of audio tokens, times a million; None where it is unknown."""
     if tokens is None:
         return Decimal(0) if not sound or price == of_text else None
     return None if price is None else tokens * price
 
 
 class Catalog:
-    """All providers and models of one models.toml."""
+    """The providers and models of one models.toml."""
 
     def __init__(self, path: Path, providers: Mapping[str, Provider], models: Mapping[str, Model]) -> None:
         self.path = path
         self.providers = dict(providers)
         self.models = dict(models)
 
-    def model(self, name: str, what: str = "model") -> Model:
-        """The entry called ``name``. Raises CatalogError with the nearest name."""
+    def model(self, name: str, kind: str = "model") -> Model:
+        """The entry called ``name``. Raises CatalogError that suggests the nearest name."""
         if name not in self.models:
-            raise named(name, list(self.models), what, str(self.path))
+            raise unknown_name(name, self.models, kind, str(self.path))
         return self.models[name]
 
     def provider_of(self, name: str) -> Provider:
@@ -203,12 +207,12 @@ class Catalog:
         return self.providers[self.model(name).provider]
 
     def recordings(self, name: str) -> Path | None:
-        """The folder of the model's recorded answers; None where it is called."""
+        """The folder of the model's recordings; None for a model that is called."""
         entry = self.model(name)
         return self.path.parent / entry.recordings if self.providers[entry.provider].recorded else None
 
     def player_info(self, name: str, sampling: Mapping[str, JsonValue]) -> PlayerInfo:
-        """What player.json says of the model called ``name``, sampled with ``sampling``."""
+        """The content of player.json for the model called ``name``, run with ``sampling``."""
         model = self.model(name, "player")
         return PlayerInfo(
             player=name,
@@ -225,58 +229,43 @@ class Catalog:
 
 
 def load_catalog(path: Path) -> Catalog:
-    """models.toml as a Catalog. Raises CatalogError that names file, table, key and hint."""
-    if not path.exists():
-        raise CatalogError(
-            "no such file",
-            where=str(path),
-            hint="Call `bench` in Dramaturg's own folder, or name the file by --models.",
-        )
-    tables = read_toml(path)
-    for key in tables:
-        if key not in ("providers", "models"):
-            raise CatalogError(
-                f"unknown table {key!r}",
-                where=str(path),
-                hint="Known are [providers.NAME] and [models.NAME].",
-            )
+    """Read models.toml. Raises CatalogError that names the file, table and key, and says what to do."""
+    tables = read_toml(path, "Run `bench` in Dramaturg's own folder, or name the file with --models.")
+    for key in tables.keys() - {"providers", "models"}:
+        hint = "Use [providers.NAME] and [models.NAME]."
+        raise CatalogError(f"unknown table {key!r}", where=str(path), hint=hint)
     providers = {
-        checked_id(name, f"{path}: providers"): entry_from(Provider, data, f"{path}: providers.{name}")
+        checked_id(name, f"{path} [providers]"): entry_from(Provider, data, f"{path} [providers.{name}]")
         for name, data in _tables(tables, "providers", path).items()
     }
     models = {}
     for name, data in _tables(tables, "models", path).items():
-        where = f"{path}: models.{name}"
+        where = f"{path} [models.{name}]"
         entry = entry_from(Model, data, where)
         if entry.provider not in providers:
-            raise named(entry.provider, list(providers), "provider", where)
+            raise unknown_name(entry.provider, providers, "provider", where)
         _check_recordings(entry, providers[entry.provider], where)
         models[checked_id(name, where)] = entry
     if not models:
-        raise CatalogError(
-            "there is no model in it",
-            where=str(path),
-            hint="Write a [providers.NAME] and a [models.NAME] that names it; the models.toml that comes with"
-            " Dramaturg shows how.",
-        )
+        hint = "Add a [providers.NAME] and a [models.NAME] table, as in the models.toml of Dramaturg."
+        raise CatalogError("no models", where=str(path), hint=hint)
     return Catalog(path, providers, models)
 
 
 def _check_recordings(entry: Model, provider: Provider, where: str) -> None:
-    """Raise CatalogError unless a folder of recordings is named just where nobody is called."""
+    """Raise CatalogError unless exactly the models of a provider of recordings name a folder."""
     if provider.recorded and not entry.recordings:
-        hint = "Name the folder of the recorded answers by `recordings`."
-        raise CatalogError(f"provider {entry.provider!r} plays recordings", where=where, hint=hint)
+        hint = 'Add the folder of the answers: `recordings = "FOLDER"`.'
+        raise CatalogError(f"provider {entry.provider!r} needs recordings", where=where, hint=hint)
     if entry.recordings and not provider.recorded:
-        hint = f'Take it out, or name a provider with base_url = "{RECORDINGS_URL}".'
-        raise CatalogError("'recordings' is for players that nobody calls", where=where, hint=hint)
+        hint = f'Remove it, or use a provider with base_url = "{RECORDINGS_URL}".'
+        raise CatalogError("key 'recordings' is only for a provider of recordings", where=where, hint=hint)
 
 
 def _tables(tables: Mapping[str, object], key: str, path: Path) -> dict[str, object]:
-    """The tables called [key.NAME]."""
-    found = tables.get(key, {})
-    if not isinstance(found, dict):
-        raise CatalogError(
-            f"{key!r} is not a table of tables", where=str(path), hint=f"Write each as [{key}.NAME]."
-        )
-    return found
+    """The tables [key.NAME] by NAME."""
+    named_tables = tables.get(key, {})
+    if not isinstance(named_tables, dict):
+        fault = f"{key!r} is not a table of tables"
+        raise CatalogError(fault, where=str(path), hint=f"Write each entry as [{key}.NAME].")
+    return named_tables

@@ -1,16 +1,22 @@
-"""The mistakes a user can make, each with what is wrong, where, and how to hint it.
+"""The mistakes a user can make: what is wrong, where it is, and a hint that says what to do.
 
-Only the command line turns them into text; nothing in between catches them.
+Only the command line turns them into text; nothing in between catches them broadly.
 """
 
 from __future__ import annotations
 
 
 class UserError(Exception):
-    """Something the user can put right: ``what`` is wrong, ``where`` it is, how to ``hint`` it."""
+    """Something that the user can fix.
+
+    Args:
+        what: What is wrong, as a clause without a full stop: ``"invalid date 'x'"``.
+        where: The file, table, option or suite it is in; may be empty.
+        hint: What to do about it, in full sentences; may be empty.
+    """
 
     status = 1
-    """With which the command ends."""
+    """Exit status of the command."""
 
     def __init__(self, what: str, *, where: str = "", hint: str = "") -> None:
         self.what = what
@@ -19,14 +25,14 @@ class UserError(Exception):
         super().__init__(self.line())
 
     def line(self) -> str:
-        """One line for a terminal: ``where: what. hint``."""
+        """The error as one line for a terminal: ``where: what. hint``."""
         head = f"{self.where}: {self.what}" if self.where else self.what
         text = f"{head.rstrip('.')}. {self.hint}" if self.hint else head
         return " ".join(text.split())
 
 
 class Stopped(UserError):
-    """A run was ended before its end, by a signal or a limit: no mistake, and what was finished is kept."""
+    """A run was stopped early by a signal or a limit. What had finished is kept."""
 
     def __init__(self, what: str, *, status: int, hint: str) -> None:
         super().__init__(what, hint=hint)
@@ -34,20 +40,20 @@ class Stopped(UserError):
 
 
 class CatalogError(UserError):
-    """models.toml, a suite, a card or a situation is malformed or names something unknown."""
+    """models.toml, a suite, a card or a situation is malformed, or names something unknown."""
 
 
 class ProviderError(UserError):
-    """A provider refused a request in a way that no retry mends (key, model id, parameters)."""
+    """A provider refused a request in a way that a retry cannot fix (key, model id, parameters)."""
 
 
 class RecordError(UserError):
-    """A file of the results tree is damaged, of a newer schema, or not where it belongs."""
+    """A file in the results tree is damaged, of a newer schema, or in the wrong place."""
 
 
 class StorageError(UserError):
-    """The disk or folder does not take what is written to it."""
+    """A file cannot be written: the disk is full, or the folder is not writable."""
 
 
 class SiteError(UserError):
-    """The website cannot be built from what is there."""
+    """The website cannot be built from the results."""

@@ -16,13 +16,20 @@ _TEMPORARY = re.compile(r"\.tmp-(?P<host>[A-Za-z0-9]+)-(?P<pid>\d+)-\d+")
 
 
 def write_atomically(path: Path, data: bytes, *, replace: bool = True) -> bool:
-    """Write ``data`` to ``path`` so that a reader, or a crash at any moment, sees all of it or none.
+    """Write ``data`` to ``path``: a reader, or a crash at any moment, sees all of it or nothing.
 
-    With ``replace`` off a file that is already there stays as it is, also where another process was faster.
-    Returns whether the file is new or changed; equal bytes are not written again.
-    Raises StorageError where the disk is full or the folder does not take it.
+    Args:
+        path: The file; its folders are created.
+        data: Its bytes. Equal bytes are not written again.
+        replace: If False, an existing file is kept, even one that another process creates meanwhile.
+
+    Returns:
+        Whether the file is new or changed.
+
+    Raises:
+        StorageError: The disk is full, or the folder is not writable.
     """
-    temporary = path.parent / f".tmp-{_HOST}-{os.getpid()}-{next(_count)}"
+    temporary = path.parent / _temporary_name()
     try:
         if path.exists() and (not replace or path.read_bytes() == data):
             return False
@@ -42,8 +49,12 @@ def write_atomically(path: Path, data: bytes, *, replace: bool = True) -> bool:
         raise storage_error(error, path) from None
 
 
+def _temporary_name() -> str:
+    return f".tmp-{_HOST}-{os.getpid()}-{next(_count)}"
+
+
 def _link(temporary: Path, path: Path) -> bool:
-    """Give the written file its name unless the name is taken by now."""
+    """Give the written file its name, unless another process has taken the name. Returns whether it did."""
     try:
         os.link(temporary, path)
     except FileExistsError:
@@ -54,12 +65,15 @@ def _link(temporary: Path, path: Path) -> bool:
 
 
 class BulkWriter:
-    """Writes thousands of files that can be made again: each appears whole, but only the end of the ``with``
-    block makes sure of them on the disk, where a write of its own for each would take minutes."""
+    """Writes thousands of files that can be recreated after a crash.
+
+    Each file appears whole, but is only flushed to the disk at the end of the ``with`` block; flushing each
+    one would take minutes.
+    """
 
     def __init__(self) -> None:
         self.written = 0
-        """Files that are new or changed."""
+        """How many files were new or changed."""
         self._names: dict[str, set[str]] = {}
 
     def __enter__(self) -> BulkWriter:
@@ -70,15 +84,15 @@ class BulkWriter:
             os.sync()
 
     def write(self, path: str, data: bytes) -> None:
-        """Write a file, or replace one with other bytes. Raises StorageError."""
+        """Write a file unless it already has these bytes. Raises StorageError."""
         folder, name = os.path.split(path)
         try:
             if folder not in self._names:
-                os.makedirs(folder, exist_ok=True)  # noqa: PTH103 - twelve thousand paths: text is faster
+                os.makedirs(folder, exist_ok=True)  # noqa: PTH103 - for 12,000 paths, text is faster
                 self._names[folder] = set(os.listdir(folder))  # noqa: PTH208
             if name in self._names[folder] and Path(path).read_bytes() == data:
                 return
-            temporary = f"{folder}/.tmp-{_HOST}-{os.getpid()}-{next(_count)}"
+            temporary = f"{folder}/{_temporary_name()}"
             try:
                 _write_new(temporary, data)
                 os.replace(temporary, path)  # noqa: PTH105
@@ -101,17 +115,17 @@ def _write_new(path: str, data: bytes) -> None:
 
 
 def storage_error(error: OSError, path: Path) -> StorageError:
-    """What to tell a user of an operating-system error at ``path``."""
+    """The StorageError for an operating-system error at ``path``."""
     reason = error.strerror or str(error)
     return StorageError(
         f"cannot be written: {reason}",
         where=str(path),
-        hint="Free some space or name a folder that can be written; what was finished is kept.",
+        hint="Free some space, or name a writable folder. Finished work is kept.",
     )
 
 
 def remove_leftovers(root: Path) -> int:
-    """Delete temporary files below ``root`` that killed processes of this machine left; returns how many."""
+    """Delete temporary files that killed processes of this machine left below ``root``; return how many."""
     removed = 0
     for path in root.rglob(".tmp-*"):
         match = _TEMPORARY.fullmatch(path.name)

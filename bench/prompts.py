@@ -1,8 +1,8 @@
-"""Templates to prompts: the texts of one protocol folder, rendered with what each role may see.
+"""Renders the templates of a protocol folder, giving each role only what it may see.
 
-Every template gets the variables of the paper's (its Appendix D): ``character`` (player),
-``char_summary``, ``situation``, ``messages`` (interrogator), ``char_description``, ``messages`` (judge);
-and besides, for ours, ``char_name``, ``language_name``, ``turns`` and ``symmetric``.
+Templates get the variables of the paper's templates (its Appendix D): ``character`` (player);
+``char_summary``, ``situation``, ``messages`` (interrogator); ``char_description``, ``messages`` (judge).
+Ours also get ``language``, ``language_name``, ``char_name``, ``turns`` and ``symmetric``.
 """
 
 from __future__ import annotations
@@ -17,25 +17,30 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from bench.errors import CatalogError
 from bench.records import Message
 from bench.suites import LANGUAGES, Card, Situation
+from bench.toml_entries import read_text
+
+MISSING = "Put the protocol's template there."
 
 
 def quoted(text: str) -> str:
-    """``text`` with ``| `` before each line, so that nothing in it can pass for a line of the template."""
+    """``text`` with ``| `` before each line, so that no line of it can pass for a line of the template."""
     return "\n".join(f"| {line}" for line in text.strip().splitlines())
 
 
 class PromptSet:
-    """The templates of one protocol and language: ``<role>.<language>.jinja`` where there is one, else
-    ``<role>.jinja``. Raises CatalogError for a template that is missing or malformed."""
+    """The templates of a protocol in one language: ``<role>.<language>.jinja``, else ``<role>.jinja``.
+
+    Raises CatalogError for a template that is missing or malformed.
+    """
 
     def __init__(self, folder: Path, language: str, roles: Sequence[str]) -> None:
         self.language = language
         self.language_name = LANGUAGES.get(language, language)
-        # Templates are written by hand, but --prompts may name anybody's folder: they get no way out.
+        # Templates may come from anybody's folder (--prompts), so they run in a sandbox.
         environment = ImmutableSandboxedEnvironment(undefined=StrictUndefined, autoescape=False)
         environment.filters["quoted"] = quoted
         self._paths = {role: _template_path(folder, role, language) for role in roles}
-        self._texts = {role: _text(path) for role, path in self._paths.items()}
+        self._texts = {role: read_text(path, MISSING) for role, path in self._paths.items()}
         self._templates = {
             role: _compiled(environment, text, self._paths[role]) for role, text in self._texts.items()
         }
@@ -45,7 +50,7 @@ class PromptSet:
         return hashlib.sha256(self._texts[role].encode()).hexdigest()
 
     def player(self, card: Card, situation: Situation, *, symmetric: bool) -> str:
-        """The player's system prompt: the card, and the situation only in a symmetric suite."""
+        """The player's system prompt: the card, and in a symmetric suite the situation."""
         return self.render(
             "player",
             character=card.model_dump(),
@@ -56,7 +61,7 @@ class PromptSet:
     def interrogator(
         self, card: Card, situation: Situation, messages: Sequence[Message], *, symmetric: bool
     ) -> str:
-        """What the interrogator is asked: the summary and the situation, and the card only if symmetric."""
+        """The interrogator's prompt: summary, situation, talk so far, and in a symmetric suite the card."""
         return self.render(
             "interrogator",
             char_name=card.char_name,
@@ -68,7 +73,7 @@ class PromptSet:
         )
 
     def judge(self, card: Card, messages: Sequence[Message]) -> str:
-        """What a judge is asked about a whole conversation."""
+        """The judge's prompt about a whole conversation."""
         return self.render(
             "judge",
             char_name=card.char_name,
@@ -87,7 +92,7 @@ class PromptSet:
             raise CatalogError(
                 f"cannot be rendered: {error}",
                 where=str(self._paths[role]),
-                hint="Mend the template; bench/prompts.py says which variables it gets.",
+                hint="Fix the template; bench/prompts.py lists the variables it gets.",
             ) from None
 
 
@@ -96,22 +101,9 @@ def _template_path(folder: Path, role: str, language: str) -> Path:
     return own if own.exists() else folder / f"{role}.jinja"
 
 
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        raise CatalogError(
-            f"the template cannot be read: {reason}",
-            where=str(path),
-            hint="Put the protocol's template there.",
-        ) from None
-
-
 def _compiled(environment: ImmutableSandboxedEnvironment, text: str, path: Path) -> Template:
     try:
         return environment.from_string(text)
     except TemplateSyntaxError as error:
-        raise CatalogError(
-            f"malformed template: {error.message}", where=f"{path}:{error.lineno}", hint="Mend that line."
-        ) from None
+        fault, where = f"malformed template: {error.message}", f"{path}:{error.lineno}"
+        raise CatalogError(fault, where=where, hint="Fix that line.") from None

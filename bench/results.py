@@ -1,4 +1,4 @@
-"""The results tree: the only module that knows where a record lies and how it is read and written.
+"""The results tree: the only module that knows where records are and how to read and write them.
 
     results/<suite>/<language>/<player>/player.json
     results/<suite>/<language>/<player>/conversations/<character>.<situation>.json
@@ -39,13 +39,13 @@ from bench.slugs import slug
 T = TypeVar("T", bound=Record)
 
 NOT_SUITES = frozenset({"external", "human"})
-"""Folders of the results tree that hold other things than suites."""
+"""Folders of the results tree that are not suites."""
 
 _slug = lru_cache(maxsize=16384)(slug)
 
 
 def read_record(kind: type[T], path: Path) -> T:
-    """The record in a file. Raises RecordError where it is damaged or of a newer schema."""
+    """Read a record. Raises RecordError if the file is missing, damaged or of a newer schema."""
     try:
         data = path.read_bytes()
         return kind.model_validate_json(data)
@@ -58,24 +58,21 @@ def read_record(kind: type[T], path: Path) -> T:
 
 
 def _record_error(error: ValidationError, data: bytes, path: Path) -> RecordError:
-    """Tell a file of a newer version from a damaged one."""
+    """The error for an invalid file, which may be of a newer version or damaged."""
     try:
         loaded = json.loads(data)
         version = loaded.get("schema_version") if isinstance(loaded, dict) else None
     except (ValueError, RecursionError):
         version = None
     if isinstance(version, int) and version > SCHEMA_VERSION:
-        return RecordError(
-            f"is of record version {version}; this program knows version {SCHEMA_VERSION}",
-            where=str(path),
-            hint="Update Dramaturg.",
-        )
+        fault = f"record version {version}; this program knows version {SCHEMA_VERSION}"
+        return RecordError(fault, where=str(path), hint="Update Dramaturg.")
     first = error.errors(include_url=False)[0]
     place = ".".join(str(part) for part in first["loc"])
     return RecordError(
-        f"is not a valid record: {place + ': ' if place else ''}{first['msg']}",
+        f"not a valid record: {place + ': ' if place else ''}{first['msg']}",
         where=str(path),
-        hint="Restore it from version control, or delete it and run again. `bench audit` finds all such.",
+        hint="Restore it from version control, or delete it and run again. `bench audit` lists all of them.",
     )
 
 
@@ -85,7 +82,7 @@ class ResultsTree:
     def __init__(self, root: Path) -> None:
         self.root = root
 
-    # Where things lie
+    # Paths
 
     def board_folder(self, suite: str, language: str) -> Path:
         return self.root / _slug(suite) / _slug(language)
@@ -105,14 +102,14 @@ class ResultsTree:
         folder = self.player_folder(cell.suite, cell.language, cell.player)
         return folder / "audio" / f"{audio.sha256}.{audio.format}"
 
-    # What there is
+    # Reading
 
     def suites(self) -> list[str]:
-        """Suites that have a folder, sorted; each is its own slug."""
+        """The suites with a folder, sorted. Each name is its own slug."""
         return [folder.name for folder in _folders(self.root) if folder.name not in NOT_SUITES]
 
     def boards(self) -> Iterator[tuple[str, str]]:
-        """(suite, language) of every board with at least one player, sorted; both are their own slugs."""
+        """(suite, language) of every board with at least one player, sorted. Both are their own slugs."""
         for suite in self.suites():
             for language in _folders(self.root / suite):
                 if any((player / "player.json").exists() for player in _folders(language)):
@@ -133,54 +130,54 @@ class ResultsTree:
             yield read_record(Conversation, path)
 
     def judgements(self, suite: str, language: str, player: str) -> Iterator[Judgement]:
-        """All judges' judgements of a player, sorted by judge folder, then file name."""
+        """The judgements of a player by all judges, sorted by judge folder, then file name."""
         for judge in _folders(self.player_folder(suite, language, player) / "judgements"):
             for path in _json_files(judge):
                 yield read_record(Judgement, path)
 
     def conversation(self, cell: Cell) -> Conversation | None:
-        """The conversation of a cell, or None where there is none yet."""
+        """The conversation of a cell, or None if it does not exist yet."""
         path = self.conversation_path(cell)
         return read_record(Conversation, path) if path.exists() else None
 
     def judgement(self, cell: Cell, judge: str) -> Judgement | None:
-        """A judge's judgement of a cell, or None where there is none yet."""
+        """A judge's judgement of a cell, or None if it does not exist yet."""
         path = self.judgement_path(cell, judge)
         return read_record(Judgement, path) if path.exists() else None
 
     def read_audio(self, cell: Cell, audio: Audio) -> bytes:
-        """The sound file of a message. Raises StorageError where it is not there, or holds other bytes."""
+        """The sound file of a message. Raises StorageError if it is missing or has other bytes."""
         path = self.audio_path(cell, audio)
-        hint = "Restore it from version control, or have the conversation held again."
+        hint = "Restore it from version control, or delete the conversation and run again."
         try:
             data = path.read_bytes()
         except OSError as error:
-            reason = f"the sound file cannot be read: {error.strerror}"
-            raise StorageError(reason, where=str(path), hint=hint) from None
+            fault = f"the sound file cannot be read: {error.strerror}"
+            raise StorageError(fault, where=str(path), hint=hint) from None
         if hashlib.sha256(data).hexdigest() != audio.sha256:
-            raise StorageError("the sound file is not the one that was heard", where=str(path), hint=hint)
+            raise StorageError("the sound file has changed since it was recorded", where=str(path), hint=hint)
         return data
 
     # Writing
 
     def check_writable(self) -> None:
-        """Raise StorageError where nothing can be written: better before a call is paid than after it."""
+        """Raise StorageError if the tree is not writable; called before any paid call."""
         if self.root.exists() and not self.root.is_dir():
-            raise StorageError("is no folder", where=str(self.root), hint="Name a folder by --results.")
+            raise StorageError("not a folder", where=str(self.root), hint="Name a folder with --results.")
         probe = self.root / ".writable"
         write_atomically(probe, b"")
         probe.unlink(missing_ok=True)
 
     def write_conversation(self, record: Conversation, *, replace: bool = False) -> bool:
-        """Write a conversation; one that is there stays unless ``replace``. Returns whether written."""
+        """Write a conversation; an existing one stays unless ``replace``. Returns whether it was written."""
         return write_atomically(self.conversation_path(record), _bytes(record), replace=replace)
 
     def write_audio(self, cell: Cell, audio: Audio, data: bytes) -> bool:
-        """Write a sound file, before the conversation whose message it is. Returns whether written."""
+        """Write a sound file; do so before writing its conversation. Returns whether it was written."""
         return write_atomically(self.audio_path(cell, audio), data)
 
     def drop_audio(self, record: Conversation) -> None:
-        """Delete the sound files of a conversation that is not kept, unless one that is has them too."""
+        """Delete the sound files of a discarded conversation, except those that another conversation uses."""
         if not sounds_of(record):
             return
         used = {
@@ -193,28 +190,30 @@ class ResultsTree:
                 self.audio_path(record, audio).unlink(missing_ok=True)
 
     def write_judgement(self, record: Judgement, *, replace: bool = False) -> bool:
-        """Write a judgement; one that is there stays unless ``replace``. Returns whether written."""
+        """Write a judgement; an existing one stays unless ``replace``. Returns whether it was written."""
         return write_atomically(self.judgement_path(record, record.judge), _bytes(record), replace=replace)
 
     def write_imported(self, data: dict[str, Any], writer: BulkWriter) -> None:
-        """Have an imported conversation or judgement, given as plain data with every dict's keys in order and
-        an empty ``digest``, sealed and written in bulk; one that is there is replaced."""
+        """Seal an imported conversation or judgement and write it in bulk, replacing an existing one.
+
+        ``data`` is a plain record with an empty ``digest`` and the keys of every dict sorted.
+        """
         data["digest"] = sha256_of({key: value for key, value in data.items() if key != "digest"})
         folder = f"{self.root}/{_slug(data['suite'])}/{_slug(data['language'])}/{_slug(data['player'])}"
         kind = f"judgements/{_slug(data['judge'])}" if "judge" in data else "conversations"
         name = f"{_slug(data['character'])}.{_slug(data['situation'])}.json"
-        # For text and integers in ordered dicts this is canonical(data), at a tenth of the time.
+        # For text and integers in sorted dicts this equals canonical(data), in a tenth of the time.
         writer.write(f"{folder}/{kind}/{name}", to_json(data, indent=2) + b"\n")
 
     def write_player(self, suite: str, language: str, info: PlayerInfo) -> bool:
-        """Write player.json; returns whether it is new or changed."""
+        """Write player.json. Returns whether it is new or changed."""
         return write_atomically(
             self.player_folder(suite, language, info.player) / "player.json", _bytes(info)
         )
 
 
 def sounds_of(conversation: Conversation) -> list[Audio]:
-    """The sounds of a conversation's messages, in their order."""
+    """The sounds of a conversation's messages, in order."""
     return [message.audio for message in conversation.messages if message.audio is not None]
 
 

@@ -1,4 +1,4 @@
-"""The JSON Schemas of the project's files: schemas/ holds them, `bench schemas` writes them."""
+"""Makes the JSON Schemas of the project's files; `bench schemas` writes them to schemas/."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pydantic import BaseModel
 def json_schema(
     kind: type[BaseModel], title: str, mode: Literal["validation", "serialization"] = "validation"
 ) -> dict[str, Any]:
-    """JSON Schema (draft 2020-12) of ``kind``, called ``Dramaturg <title>``."""
+    """The JSON Schema (draft 2020-12) of ``kind``, titled ``Dramaturg <title>``."""
     schema = kind.model_json_schema(mode=mode)
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",

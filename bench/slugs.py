@@ -1,4 +1,4 @@
-"""File and page names from ids that anyone may have chosen."""
+"""File and page names made from arbitrary ids."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ _LOOKS_HASHED = re.compile(rf"(.*-)?[0-9a-f]{{{HASH_LENGTH}}}")
 
 @lru_cache(maxsize=1 << 14)
 def slug(name: str) -> str:
-    """A name of ``[a-z0-9-]``, at most 69 characters, safe on every file system and different for every id.
+    """A name of ``[a-z0-9-]``, at most 69 characters, safe on every file system and unique to its id.
 
-    An id that is such a name already is its own slug; any other is changed and gets eight hexadecimal digits
-    of its SHA-256, so that ids which differ only in case or punctuation stay apart. Ids that end like that,
-    or that some file system reserves, get the digits too; an id without any such character is its digits.
+    An id that already is such a name is its own slug. Any other is rewritten and gets the first eight hex
+    digits of its SHA-256, so that ids that differ only in case or punctuation get different slugs. Ids that
+    end like such a slug, or that a file system reserves, get the digits too. An id without a single usable
+    character becomes its digits.
     """
     plain = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:MAX_LENGTH].strip("-")
     if plain and plain == name and plain not in _RESERVED and not _LOOKS_HASHED.fullmatch(plain):

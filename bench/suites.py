@@ -1,4 +1,4 @@
-"""Suites, character cards and situations: what is played, by whom it is questioned and judged."""
+"""Suites, character cards and situations: what is played, and who asks and judges."""
 
 from __future__ import annotations
 
@@ -13,18 +13,19 @@ from pydantic import Field, field_validator
 from bench.catalog import Catalog, Sampling
 from bench.errors import CatalogError
 from bench.slugs import slug
-from bench.toml_entries import Entry, checked_id, entry_from, named, read_toml
+from bench.toml_entries import Entry, checked_id, entry_from, read_text, read_toml, unknown_name
 
 LANGUAGES = {"en": "English", "ru": "Russian"}
-"""Names of the languages, as templates get them; a language outside this table is named by its code."""
+"""Language names for templates; any other language is named by its code."""
 
 ALL: Literal["all"] = "all"
+JSON_LINES = "Write one JSON object per line."
 
 E = TypeVar("E", bound=Entry)
 
 
 class Card(Entry):
-    """A character card. The player sees it all; the interrogator sees ``summary`` only."""
+    """A character card. The player sees all of it, the interrogator only ``summary``."""
 
     char_name: str = Field(min_length=1)
     summary: str = Field(min_length=1)
@@ -34,7 +35,7 @@ class Card(Entry):
     tags: tuple[str, ...] = ()
     source: str = Field(min_length=1)
     style: str = Field(min_length=1)
-    """The prompting style it is written in."""
+    """The prompting style of the card."""
 
     @field_validator("summary")
     @classmethod
@@ -45,57 +46,57 @@ class Card(Entry):
 
 
 class Situation(Entry):
-    """What the interrogator is to do through a whole conversation."""
+    """What the interrogator does throughout a conversation."""
 
     title: str = Field(min_length=1)
     text: str = Field(min_length=1)
     kind: Literal["common", "attack"]
-    """A common user pattern, or an attempt to break the character."""
+    """A common user behaviour, or an attempt to break the character."""
     num_turns: int = Field(ge=1, le=64)
     tags: tuple[str, ...] = ()
 
 
 class RoleSettings(Entry):
-    """Who plays a role, with what sampling. A suite's player models are the ones run by default."""
+    """The models of a role and their sampling. A suite's player models are those run by default."""
 
     models: tuple[str, ...] = ()
     sampling: Sampling = Sampling()
 
 
 class Limits(Entry):
-    """Longest strings, in characters, that a reply's schema allows where the provider can enforce it."""
+    """The longest strings, in characters, that the reply schema allows where the provider enforces it."""
 
     utterance: int = Field(default=600, ge=20)
     reason: int = Field(default=400, ge=20)
 
 
 class Selection(Entry):
-    """What is played in one language: ids of cards and situations or "all" of them, or a file's items."""
+    """What is played in one language: ids of cards and situations, or "all", or the items of a file."""
 
     characters: tuple[str, ...] | Literal["all"] = ALL
     situations: tuple[str, ...] | Literal["all"] = ALL
     items: str = ""
-    """A JSON Lines file of a protocol that plays items of a data set, beside the suite's own file."""
+    """A JSON Lines file of items, in the suite's own folder, for protocols that play a data set."""
 
 
 class SuiteEntry(Entry):
-    """One suite file: a protocol frozen with its languages, role models and sampling."""
+    """A suite file: a protocol frozen with its languages, models and sampling."""
 
     title: str
     description: str
     version: str
     demonstration: bool = False
-    """Its scores show that the pipeline works, not how good a model is; the site says so."""
+    """Its scores show that the pipeline works, not how good a model is, and the site says so."""
     symmetric: bool = False
-    """Give player and interrogator both the card and the situation."""
+    """Show both the card and the situation to player and interrogator."""
     max_turns: int | None = Field(default=None, ge=1)
     """Cut every situation to this many turns."""
     limits: Limits = Limits()
     options: dict[str, Any] = Field(default_factory=dict)
-    """What only this suite's protocol knows; it checks them."""
+    """Options of the suite's protocol, which checks them."""
     player: RoleSettings = RoleSettings()
     interrogator: RoleSettings | None = None
-    """Missing where the protocol has none."""
+    """None if the protocol has no interrogator."""
     judge: RoleSettings
     languages: dict[str, Selection] = Field(min_length=1)
 
@@ -116,18 +117,18 @@ class SuiteEntry(Entry):
 
 @dataclass(frozen=True)
 class Item:
-    """One line of a data set: who is played, and in what. The protocol checks its other ``data``."""
+    """One line of a data set. The protocol checks its ``data``."""
 
     character: str
     situation: str
     data: Mapping[str, Any]
     where: str
-    """File and line, for messages."""
+    """File and line, for error messages."""
 
 
 @dataclass(frozen=True)
 class SceneSet:
-    """What one suite plays in one language: each card in each situation, or the items of a data set."""
+    """What a suite plays in one language: every card in every situation, or the items of a data set."""
 
     language: str
     cards: dict[str, Card] = field(default_factory=dict)
@@ -143,7 +144,7 @@ class SceneSet:
 
 @dataclass(frozen=True)
 class Suite:
-    """A suite with its texts loaded. ``protocol`` is the name of the folder that its file lies in."""
+    """A suite with its texts. ``protocol`` is the name of the folder that contains its file."""
 
     id: str
     protocol: str
@@ -153,7 +154,7 @@ class Suite:
 
     @property
     def interrogator(self) -> str | None:
-        """None where the protocol has none."""
+        """The interrogator model; None if the protocol has no interrogator."""
         return self.entry.interrogator.models[0] if self.entry.interrogator else None
 
     @property
@@ -161,87 +162,81 @@ class Suite:
         return self.entry.judge.models
 
     def turns_of(self, situation: Situation) -> int:
-        """How many turns a conversation in ``situation`` has in this suite."""
+        """The number of turns of a conversation in ``situation``."""
         limit = self.entry.max_turns
         return situation.num_turns if limit is None else min(limit, situation.num_turns)
 
     def language(self, language: str) -> SceneSet:
-        """The scenes of a language. Raises CatalogError with the nearest language there is."""
+        """The scenes of a language. Raises CatalogError that suggests another for an unknown one."""
         if language not in self.scenes:
-            raise named(language, list(self.scenes), "language", f"suite {self.id}")
+            raise unknown_name(language, self.scenes, "language", f"suite {self.id}")
         return self.scenes[language]
 
     def check_models(self, catalog: Catalog) -> None:
-        """Raise CatalogError where the suite names a model that the catalog does not have."""
+        """Raise CatalogError if the suite names a model that is not in the catalog."""
         asking = self.entry.interrogator.models if self.entry.interrogator else ()
         for name in (*self.entry.player.models, *asking, *self.judges):
             if name not in catalog.models:
-                raise named(name, list(catalog.models), "model", f"suite {self.id} and {catalog.path}")
+                raise unknown_name(name, catalog.models, "model", f"suite {self.id} and {catalog.path}")
 
 
 def suite_files(prompts: Path) -> dict[str, Path]:
-    """The file of every suite below ``prompts``, by id."""
+    """The suite files below ``prompts`` by suite id. Raises CatalogError for an unusable or repeated id."""
     if not prompts.is_dir():
-        raise CatalogError(
-            "no such folder",
-            where=str(prompts),
-            hint="Call `bench` in Dramaturg's own folder, or name the folder of the texts by --prompts.",
-        )
-    found: dict[str, Path] = {}
+        hint = "Run `bench` in Dramaturg's own folder, or name the folder with --prompts."
+        raise CatalogError("no such folder", where=str(prompts), hint=hint)
+    files: dict[str, Path] = {}
     for path in sorted(prompts.glob("*/*.toml")):
         if not any(path.parent.glob("*.jinja")):
-            continue  # cards, situations, or no protocol's folder at all
-        name = path.stem
-        if slug(name) != name:
-            raise CatalogError(
-                f"{name!r} cannot name a suite",
-                where=str(path),
-                hint="Use small letters, digits and '-': results lie in a folder of that name.",
-            )
-        if name in found:
-            raise CatalogError(
-                f"there is a suite {name!r} already",
-                where=f"{path} and {found[name]}",
-                hint="Rename one of the two files.",
-            )
-        found[name] = path
-    return found
+            continue  # not the folder of a protocol: cards, situations
+        name = _folder_name(path.stem, "suite", str(path))
+        if name in files:
+            where = f"{path} and {files[name]}"
+            raise CatalogError(f"duplicate suite {name!r}", where=where, hint="Rename one of the two files.")
+        files[name] = path
+    return files
 
 
 def load_suite(prompts: Path, name: str) -> Suite:
-    """The suite called ``name``, its cards and situations. Raises CatalogError that names file and hint."""
+    """The suite called ``name`` with its cards and situations. Raises CatalogError."""
     files = suite_files(prompts)
     if name not in files:
-        raise named(name, list(files), "suite", str(prompts))
+        raise unknown_name(name, files, "suite", str(prompts))
     path = files[name]
     entry = entry_from(SuiteEntry, read_toml(path), str(path))
     scenes = {
-        _checked_language(language, str(path)): _scenes(language, chosen, path)
-        for language, chosen in entry.languages.items()
+        _folder_name(language, "language", str(path)): _scenes(language, selection, path)
+        for language, selection in entry.languages.items()
     }
     return Suite(name, path.parent.name, entry, prompts, scenes)
 
 
-def _scenes(language: str, chosen: Selection, path: Path) -> SceneSet:
-    if chosen.items:
-        return SceneSet(language, items=tuple(read_items(path.parent / chosen.items)))
+def _folder_name(name: str, kind: str, where: str) -> str:
+    """``name`` if results can lie in a folder of that name, else CatalogError."""
+    if slug(name) != name:
+        hint = "Use lower-case letters, digits and '-': the results folder gets this name."
+        raise CatalogError(f"{name!r} cannot name a {kind}", where=where, hint=hint)
+    return name
+
+
+def _scenes(language: str, selection: Selection, path: Path) -> SceneSet:
+    if selection.items:
+        return SceneSet(language, items=tuple(read_items(path.parent / selection.items)))
     prompts, where = path.parent.parent, str(path)
     return SceneSet(
         language,
-        _chosen(prompts / "characters" / language, Card, chosen.characters, where, "character"),
-        _chosen(prompts / "situations" / language, Situation, chosen.situations, where, "situation"),
+        _selected(prompts / "characters" / language, Card, selection.characters, where, "character"),
+        _selected(prompts / "situations" / language, Situation, selection.situations, where, "situation"),
     )
 
 
 def read_items(path: Path) -> Iterator[Item]:
-    """The items of a JSON Lines file: one object a line, with the strings ``character`` and ``situation``,
-    which together are there once. Raises CatalogError that names file and line."""
-    try:
-        lines = path.read_text(encoding="utf-8-sig").split("\n")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        hint = "Put the data set there, or name another by `items`."
-        raise CatalogError(f"the items cannot be read: {reason}", where=str(path), hint=hint) from None
+    """The items of a JSON Lines file.
+
+    Each line is an object with the strings ``character`` and ``situation``, a pair that occurs once.
+    Raises CatalogError that names file and line.
+    """
+    lines = read_text(path, "Put the data set there, or name another file in `items`.").split("\n")
     seen: dict[tuple[str, str], str] = {}
     for number, line in enumerate(lines, 1):
         if not line.strip():
@@ -249,51 +244,42 @@ def read_items(path: Path) -> Iterator[Item]:
         item = _item(line, f"{path}:{number}")
         first = seen.setdefault((item.character, item.situation), item.where)
         if first != item.where:
-            fault = f"character {item.character!r} has an item {item.situation!r} already, at {first}"
+            fault = f"duplicate item {item.situation!r} of character {item.character!r}, first at {first}"
             raise CatalogError(fault, where=item.where, hint="Give each item of a character its own name.")
         yield item
     if not seen:
-        raise CatalogError("there is no item in it", where=str(path), hint="Write one JSON object a line.")
+        raise CatalogError("no items", where=str(path), hint=JSON_LINES)
 
 
 def _item(line: str, where: str) -> Item:
     try:
         data = json.loads(line)
     except (ValueError, RecursionError) as error:
-        fault = f"malformed JSON: {error}"
-        raise CatalogError(fault, where=where, hint="Write one JSON object a line.") from None
+        raise CatalogError(f"malformed JSON: {error}", where=where, hint=JSON_LINES) from None
     if not isinstance(data, dict):
-        raise CatalogError("the line is no JSON object", where=where, hint="Write one JSON object a line.")
+        raise CatalogError("the line is not a JSON object", where=where, hint=JSON_LINES)
     for key in ("character", "situation"):
         if not isinstance(data.get(key), str):
-            hint = "Name whom the item has played, and the item, by short ids."
-            raise CatalogError(f"key {key!r} is missing or no string", where=where, hint=hint)
+            hint = "Each item needs the ids of its character and its situation."
+            raise CatalogError(f"key {key!r} is missing or not a string", where=where, hint=hint)
         checked_id(data[key], where)
     rest = {key: value for key, value in data.items() if key not in ("character", "situation")}
     return Item(data["character"], data["situation"], rest, where)
 
 
-def _checked_language(language: str, where: str) -> str:
-    if slug(language) != language:
-        raise CatalogError(
-            f"{language!r} cannot name a language",
-            where=where,
-            hint="Use small letters, digits and '-': results lie in a folder of that name.",
-        )
-    return language
-
-
-def _chosen(
+def _selected(
     folder: Path, kind: type[E], wanted: tuple[str, ...] | str, where: str, what: str
 ) -> dict[str, E]:
-    """The entries of a folder that a suite asks for, in file-name order or in the order it gives."""
+    """The entries of a folder that a suite uses, in file-name order or in the order the suite gives."""
     files = {path.stem: path for path in sorted(folder.glob("*.toml"))}
     if not files:
-        raise CatalogError(f"there is no {what} in {folder}", where=where, hint="Write one there.")
+        ignored = ", ".join(sorted(path.name for path in folder.iterdir())) if folder.is_dir() else ""
+        fault = f"no {what} (.toml) in {folder}" + (f" (ignored: {ignored:.80})" if ignored else "")
+        raise CatalogError(fault, where=where, hint=f"CONTRIBUTING.md shows how to write a {what}.")
     names = tuple(files) if isinstance(wanted, str) else wanted
     for name in names:
         if name not in files:
-            raise named(name, list(files), what, where)
+            raise unknown_name(name, files, what, where)
     return {
         checked_id(name, where): entry_from(kind, read_toml(files[name]), str(files[name])) for name in names
     }

@@ -1,24 +1,31 @@
-"""TOML that people write by hand, read into frozen entries; a mistake names its file, key and hint."""
+"""TOML that people write by hand, read into frozen entries; every error names the file, the key and a fix."""
 
 from __future__ import annotations
 
 import difflib
 import re
 import tomllib
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic_core import ErrorDetails
 
 from bench.errors import CatalogError
 
 ENTRY_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,79}")
-"""Ids of models, suites, cards: they are typed on the command line and become parts of file names."""
+"""Ids of models, suites and cards: typed on the command line, and part of file names."""
+CHECK_PATH = "Check the path, or create the file."
+SHORT_NAME = 3
+"""Names up to this length, such as language codes, are close only if they are nearly equal."""
+MOST_LISTED = 12
+LISTED_BY = {"model": "models", "player": "models", "judge": "models", "suite": "suites"}
+"""The command that lists all names of a kind."""
 
 
 class Entry(BaseModel):
-    """Base of everything read from TOML: frozen, and an unknown key is an error that names it."""
+    """Base of everything read from TOML: frozen, and an unknown key is an error."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -26,75 +33,93 @@ class Entry(BaseModel):
 E = TypeVar("E", bound=Entry)
 
 
-def read_toml(path: Path) -> dict[str, Any]:
-    """The file's tables. Raises CatalogError where it is missing, not UTF-8 or not TOML (line and column)."""
+def read_text(path: Path, hint: str = CHECK_PATH) -> str:
+    """The text of a UTF-8 file. Raises CatalogError with ``hint`` where it is missing or cannot be read."""
     try:
-        return tomllib.loads(path.read_bytes().decode("utf-8"))
+        return path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
-        raise CatalogError("no such file", where=str(path), hint="Check the path, or create it.") from None
+        raise CatalogError("no such file", where=str(path), hint=hint) from None
     except OSError as error:
-        raise CatalogError(
-            f"cannot be read: {error.strerror}", where=str(path), hint="Name a file that can be read."
-        ) from None
+        raise CatalogError(f"cannot be read: {error.strerror}", where=str(path), hint=hint) from None
     except UnicodeDecodeError as error:
-        raise CatalogError(
-            f"is not UTF-8 at byte {error.start}", where=str(path), hint="Save the file as UTF-8."
-        ) from None
+        fault = f"not UTF-8 at byte {error.start}"
+        raise CatalogError(fault, where=str(path), hint="Save the file as UTF-8.") from None
+
+
+def read_toml(path: Path, hint: str = CHECK_PATH) -> dict[str, Any]:
+    """The tables of a file. Raises CatalogError where it is missing, not UTF-8 or not TOML (line, column)."""
+    try:
+        return tomllib.loads(read_text(path, hint))
     except tomllib.TOMLDecodeError as error:
-        raise CatalogError(
-            f"malformed TOML: {error}", where=str(path), hint="Mend it at the place named."
-        ) from None
+        fault = f"malformed TOML: {error}"
+        raise CatalogError(fault, where=str(path), hint="Fix the syntax at that place.") from None
 
 
 def entry_from(kind: type[E], data: object, where: str) -> E:
-    """``data`` as an entry of ``kind``. Raises CatalogError that names ``where``, the key and the hint."""
+    """``data`` as an entry of ``kind``. Raises CatalogError that names ``where``, each key and what to do."""
     try:
         return kind.model_validate(data)
     except ValidationError as error:
-        raise CatalogError(_faults(error, kind), where=where, hint="Correct the entry.") from None
+        faults, hints = zip(*_faults(error, kind), strict=True)
+        hint = " ".join(dict.fromkeys(filter(None, hints)))
+        raise CatalogError("; ".join(faults), where=where, hint=hint) from None
 
 
-def _faults(error: ValidationError, kind: type[Entry]) -> str:
-    """The faults of a validation in one sentence each, unknown keys with the nearest known one."""
-    faults = []
-    found = error.errors(include_url=False)
-    for item in found:
-        if item["type"] == "too_short" and any(_below(item["loc"], other["loc"]) for other in found):
-            continue  # its entries are there, and each has a fault of its own
-        key = ".".join(str(part) for part in item["loc"]) or "the entry"
-        if item["type"] == "extra_forbidden":
-            known = _keys_at(kind, item["loc"][:-1])
-            near = difflib.get_close_matches(str(item["loc"][-1]), known, n=1)
-            hint = f"did you mean {near[0]!r}?" if near else f"known keys: {', '.join(known)}"
-            faults.append(f"unknown key {key!r} ({hint})")
-        elif item["type"] == "missing" and isinstance(item["loc"][-1], int):
-            holder = ".".join(map(str, item["loc"][:-1]))
-            faults.append(f"{holder}: too few values, number {item['loc'][-1] + 1} is missing")
-        elif item["type"] == "missing":
-            faults.append(f"key {key!r} is missing")
-        elif item["type"] == "value_error":  # raised by a validator of ours, in words of ours
-            faults.append(f"{key}: {item['ctx']['error']}")
-        else:
-            # TOML and JSON have no tuples.
-            said = item["msg"].replace("tuple", "list").replace("Tuple", "List")
-            faults.append(f"{key}: {said}, got {item['input']!r:.80}")
-    return "; ".join(faults)
+def _faults(error: ValidationError, kind: type[Entry]) -> Iterator[tuple[str, str]]:
+    """(fault, hint) for each error of a validation."""
+    details = error.errors(include_url=False)
+    for detail in details:
+        if detail["type"] == "too_short" and any(_inside(other["loc"], detail["loc"]) for other in details):
+            continue  # the list has entries; each of them reports its own fault
+        yield _fault(detail, kind)
 
 
-def _below(loc: tuple[int | str, ...], other: tuple[int | str, ...]) -> bool:
-    """Whether ``other`` lies inside of what ``loc`` leads to."""
-    return len(other) > len(loc) and other[: len(loc)] == loc
+def _inside(loc: tuple[int | str, ...], outer: tuple[int | str, ...]) -> bool:
+    return len(loc) > len(outer) and loc[: len(outer)] == outer
 
 
-def _keys_at(kind: type[BaseModel], loc: tuple[int | str, ...]) -> list[str]:
-    """Known keys of the (possibly nested) entry that ``loc`` leads to."""
+def _fault(detail: ErrorDetails, kind: type[Entry]) -> tuple[str, str]:
+    loc = detail["loc"]
+    key = ".".join(map(str, loc)) or "the entry"
+    if detail["type"] == "extra_forbidden":
+        known = sorted(_entry_at(kind, loc[:-1]).model_fields)
+        near = difflib.get_close_matches(str(loc[-1]), known, n=1)
+        advice = f"did you mean {near[0]!r}?" if near else f"known keys: {', '.join(known)}"
+        return f"unknown key {key!r} ({advice})", ""
+    if detail["type"] == "missing" and isinstance(loc[-1], int):
+        return f"{'.'.join(map(str, loc[:-1]))}: value {loc[-1] + 1} is missing", ""
+    if detail["type"] == "missing":
+        field = _entry_at(kind, loc[:-1]).model_fields.get(str(loc[-1]))
+        return (
+            f"key {key!r} is missing",
+            f"Add {_example(str(loc[-1]), field.annotation if field else None)}.",
+        )
+    if detail["type"] == "value_error":  # raised by one of our validators, in plain words
+        return f"{key}: {detail['ctx']['error']}", ""
+    message = detail["msg"].replace("tuple", "list").replace("Tuple", "List")  # TOML and JSON have no tuples
+    return f"{key}: {message}, got {detail['input']!r:.80}", ""
+
+
+def _entry_at(kind: type[BaseModel], loc: tuple[int | str, ...]) -> type[BaseModel]:
+    """The (possibly nested) entry type that ``loc`` leads to."""
     for part in loc:
         field = kind.model_fields.get(str(part))
-        if field is None:
-            continue
-        nested = [field.annotation, *getattr(field.annotation, "__args__", ())]
-        kind = next((n for n in nested if isinstance(n, type) and issubclass(n, BaseModel)), kind)
-    return sorted(kind.model_fields)
+        if field is not None:
+            nested = (field.annotation, *get_args(field.annotation))
+            kind = next((n for n in nested if isinstance(n, type) and issubclass(n, BaseModel)), kind)
+    return kind
+
+
+def _example(key: str, annotation: Any) -> str:
+    """What to write for a missing key, such as ``weights = "open"`` or ``"closed"``."""
+    if get_origin(annotation) is Literal:
+        first, *others = get_args(annotation)
+        return f'`{key} = "{first}"`' + "".join(f' or `"{other}"`' for other in others)
+    if get_origin(annotation) is dict or (isinstance(annotation, type) and issubclass(annotation, BaseModel)):
+        return f"a table [{key}]"
+    if get_origin(annotation) in (list, tuple):
+        return f"`{key} = [...]`"
+    return f"`{key} = 1`" if annotation in (int, float) else f'`{key} = "..."`'
 
 
 def checked_id(name: str, where: str) -> str:
@@ -103,30 +128,30 @@ def checked_id(name: str, where: str) -> str:
         raise CatalogError(
             f"{name!r} is not a usable id",
             where=where,
-            hint="Use letters, digits, '.', '_', ':' and '-', at most 80, a letter or digit first.",
+            hint="Use at most 80 letters, digits, '.', '_', ':' and '-', starting with a letter or digit.",
         )
     return name
 
 
-SHORT = 3
-"""Among names up to this length, such as codes of languages, one letter in common means nothing."""
-MOST_LISTED = 12
-_LISTED_BY = {"model": "models", "player": "models", "judge": "models", "suite": "suites"}
-"""Which command lists all there are, by what is named."""
+def unknown_name(name: str, known: Collection[str], kind: str, where: str) -> CatalogError:
+    """The error for a name that does not exist, with the nearest that does, or with all of them.
 
-
-def named(name: str, known: Collection[str], what: str, where: str) -> CatalogError:
-    """The error for a ``what`` called ``name`` that does not exist: with the nearest that does, or all."""
+    Args:
+        name: What the user wrote.
+        known: The names that exist.
+        kind: What is named, such as ``"suite"``.
+        where: Where the names come from.
+    """
     names = sorted(known)
-    near = difflib.get_close_matches(name, names, n=1, cutoff=0.75 if len(name) <= SHORT else 0.5)
+    near = difflib.get_close_matches(name, names, n=1, cutoff=0.75 if len(name) <= SHORT_NAME else 0.5)
     if near:
         hint = f"Did you mean {near[0]!r}?"
     elif not names:
         hint = ""
     elif len(names) <= MOST_LISTED:
-        hint = f"There are: {', '.join(names)}."
-    elif what in _LISTED_BY:
-        hint = f"`bench {_LISTED_BY[what]}` lists all {len(names)}."
+        hint = f"Choose from: {', '.join(names)}."
+    elif kind in LISTED_BY:
+        hint = f"`bench {LISTED_BY[kind]}` lists all {len(names)}."
     else:
-        hint = f"There are {', '.join(names[:MOST_LISTED])} and {len(names) - MOST_LISTED} more."
-    return CatalogError(f"no {what} is called {name!r}", where=where, hint=hint)
+        hint = f"Choose from: {', '.join(names[:MOST_LISTED])} and {len(names) - MOST_LISTED} more."
+    return CatalogError(f"unknown {kind} {name!r}", where=where, hint=hint)

@@ -83,11 +83,12 @@ def test_open_weights_have_a_licence_of_their_own_and_a_size(ours: Catalog) -> N
         ("prices = { input", "prices = { inptu", "'prices.inptu' (did you mean 'input'?)"),
         ("licence", "colour", "unknown key 'colour' (known keys: audio_input"),
         ("licence", "colour", "key 'licence' is missing"),
+        ('weights = "closed"', "", 'Add `weights = "open"` or `"closed"`.'),
         ("[providers.scripted]", "[provider.scripted]", "unknown table 'provider'"),
-        ('provider = "plain"', 'provider = "plane"', "no provider is called 'plane'"),
+        ('provider = "plain"', 'provider = "plane"', "unknown provider 'plane'"),
         ('provider = "plain"', 'provider = "plane"', "Did you mean 'plain'?"),
         ('weights = "closed"', 'weights = "shut"', "got 'shut'"),
-        ('input = "1"', "input = 0.15", "write a price as a string"),
+        ('input = "1"', "input = 0.15", "price as a string"),
         ('input = "1"', 'input = "-1"', "greater than or equal to 0"),
         ('input = "1"', 'input = "nan"', "finite"),
         ("[models.bard]", '[models."bard/1"]', "'bard/1' is not a usable id"),
@@ -131,12 +132,12 @@ def test_a_file_in_another_encoding_is_refused(tiny: Tiny) -> None:
 
 
 def test_an_unknown_model_is_answered_with_the_nearest(tiny: Tiny) -> None:
-    with pytest.raises(CatalogError, match=r"no judge is called 'strickt'.*Did you mean 'strict'"):
+    with pytest.raises(CatalogError, match=r"unknown judge 'strickt'.*Did you mean 'strict'"):
         tiny.catalog().model("strickt", "judge")
 
 
 def test_a_model_like_no_other_is_answered_with_all_there_are(tiny: Tiny) -> None:
-    with pytest.raises(CatalogError, match=r"There are: actor, asker, bard, lenient, strict\."):
+    with pytest.raises(CatalogError, match=r"Choose from: actor, asker, bard, lenient, strict\."):
         tiny.catalog().model("zzzzzz")
 
 

@@ -636,7 +636,7 @@ def test_a_suite_is_played_by_the_protocol_of_its_folder(tiny: Tiny) -> None:
 def test_a_folder_of_no_protocol_is_refused_with_what_there_is(tiny: Tiny) -> None:
     tiny.suite_file.parent.rename(tiny.prompts / "ping")
     suite = load_suite(tiny.prompts, "tiny")
-    with pytest.raises(CatalogError, match=r"no protocol is called 'ping'.*pingpong_v2"):
+    with pytest.raises(CatalogError, match=r"unknown protocol 'ping'.*pingpong_v2"):
         protocol_for(suite, "en", tiny.catalog())
 
 

@@ -81,18 +81,18 @@ def test_items_are_no_scenes_of_a_protocol_that_plays_cards(tiny: Tiny) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "there is no item"),
-        ("\n\n", "there is no item"),
+        ("", "no items"),
+        ("\n\n", "no items"),
         ("{", "set.jsonl:1: malformed JSON"),
         ("[" * 100_000, "set.jsonl:1: malformed JSON"),
         ('{"character": ' + "9" * 6000 + "}", "set.jsonl:1: malformed JSON"),
-        ("[]", "set.jsonl:1: the line is no JSON object"),
+        ("[]", "set.jsonl:1: the line is not a JSON object"),
         ('{"character": "ann"}', "key 'situation' is missing"),
-        ('{"character": "ann", "situation": 1}', "key 'situation' is missing or no string"),
+        ('{"character": "ann", "situation": 1}', "key 'situation' is missing or not a string"),
         ('{"character": "../ann", "situation": "one"}', "'../ann' is not a usable id"),
         (
             '{"character": "ann", "situation": "one"}\n\n{"character": "ann", "situation": "one"}',
-            "set.jsonl:3: character 'ann' has an item 'one' already, at",
+            "set.jsonl:3: duplicate item 'one' of character 'ann'",
         ),
     ],
 )
@@ -102,12 +102,12 @@ def test_a_mistake_in_a_data_set_is_named_with_its_line(tiny: Tiny, text: str, s
     assert said in refused(tiny)
 
 
-@pytest.mark.parametrize("content", [None, b"\xff"])
-def test_a_data_set_that_cannot_be_read_is_named(tiny: Tiny, content: bytes | None) -> None:
+@pytest.mark.parametrize(("content", "fault"), [(None, "no such file"), (b"\xff", "not UTF-8 at byte 0")])
+def test_a_data_set_that_cannot_be_read_is_named(tiny: Tiny, content: bytes | None, fault: str) -> None:
     if content is not None:
         tiny.suite_file.with_name("set.jsonl").write_bytes(content)
     edit(tiny.suite_file, "[languages.en]", '[languages.en]\nitems = "set.jsonl"')
-    assert "the items cannot be read" in refused(tiny)
+    assert f"set.jsonl: {fault}" in refused(tiny)
 
 
 def test_items_are_the_scenes_of_a_suite(tiny: Tiny) -> None:

@@ -136,9 +136,9 @@ def test_suites_of_the_embedded_model_are_called_demonstrations(name: str) -> No
             "suite",
             "[languages.en]",
             '[languages.en]\ncharacters = ["ana"]',
-            "no character is called 'ana'. Did",
+            "unknown character 'ana'. Did",
         ),
-        ("suite", "[languages.en]", "[languages.fr]", "there is no character"),
+        ("suite", "[languages.en]", "[languages.fr]", "no character (.toml) in"),
         ("suite", "[limits]", "[limits", "malformed TOML"),
     ],
 )
@@ -156,13 +156,13 @@ def test_an_unknown_suite_is_answered_with_the_nearest(tiny: Tiny) -> None:
 
 
 def test_an_unknown_language_is_answered_with_what_there_is(tiny: Tiny) -> None:
-    with pytest.raises(CatalogError, match=r"no language is called 'xx'.*There are: en"):
+    with pytest.raises(CatalogError, match=r"unknown language 'xx'.*Choose from: en"):
         load_suite(tiny.prompts, "tiny").language("xx")
 
 
 def test_a_model_that_the_catalog_lacks_is_named(tiny: Tiny) -> None:
     edit(tiny.suite_file, '"bard"', '"bart"')
-    with pytest.raises(CatalogError, match=r"suite tiny.*no model is called 'bart'.*Did you mean 'bard'"):
+    with pytest.raises(CatalogError, match=r"suite tiny.*unknown model 'bart'.*Did you mean 'bard'"):
         load_suite(tiny.prompts, "tiny").check_models(tiny.catalog())
 
 
@@ -185,7 +185,7 @@ def test_two_suites_of_one_name_are_refused(tiny: Tiny) -> None:
     other.parent.mkdir()
     other.with_name("judge.jinja").touch()
     other.write_bytes(tiny.suite_file.read_bytes())
-    with pytest.raises(CatalogError, match="already"):
+    with pytest.raises(CatalogError, match="duplicate suite 'tiny'"):
         suite_files(tiny.prompts)
 
 

@@ -281,7 +281,7 @@ def _import_records(
     from bench.annotate.store import read_study, study_folder, write_study
     from bench.interop.pingpong_import import DEFAULT_SUITE
     from bench.suites import LANGUAGES
-    from bench.toml_entries import named
+    from bench.toml_entries import unknown_name
 
     known = None
     if (study_folder(where.results, study) / "study.json").exists():
@@ -289,7 +289,7 @@ def _import_records(
     elif language is None:
         raise click.UsageError("Missing option '--language': the records do not say theirs.")
     elif language not in {*LANGUAGES, *(code for _, code in where.tree().boards())}:
-        raise named(language, list(LANGUAGES), "language", str(where.results))
+        raise unknown_name(language, list(LANGUAGES), "language", str(where.results))
     if known is None and suite is not None:
         where.evidence(suite, [language or ""])
     chosen = known.suite if known else suite

@@ -1,6 +1,8 @@
-"""suites, models: what there is to run."""
+"""suites, models: lists of what can be run."""
 
 from __future__ import annotations
+
+import os
 
 import click
 from rich.console import Console
@@ -11,11 +13,11 @@ from bench.cli.options import Places, places
 from bench.suites import suite_files
 
 PIPED_WIDTH = 400
-"""Columns where no terminal says how wide it is: wide enough for any row."""
+"""Columns where the output is not a terminal: wide enough for any row."""
 
 
 def _print(table: Table) -> None:
-    """Print a table whose names are never cut: they are what is typed after --player and --judge."""
+    """Print a table without cutting names, which users type after --player and --judge."""
     for column in table.columns:
         column.overflow = "fold"
     console = Console()
@@ -27,10 +29,11 @@ def _print(table: Table) -> None:
 @click.command()
 @places
 def suites(where: Places) -> None:
-    """List the suites, their languages and judges."""
-    table = Table(
-        "suite", "protocol", "languages", "scenes", "interrogator", "judges", "what it is", box=None
-    )
+    """List the suites, their languages and judges.
+
+    Also their protocol, number of scenes and interrogator.
+    """
+    table = Table("suite", "protocol", "languages", "scenes", "interrogator", "judges", "title", box=None)
     for name in suite_files(where.prompts):
         suite = where.suite(name)
         scenes = {len(s.pairs) for s in suite.scenes.values()}
@@ -49,18 +52,17 @@ def suites(where: Places) -> None:
 @click.command()
 @places
 def models(where: Places) -> None:
-    """List the models with prices and missing keys."""
-    import os
+    """List the models with prices and missing keys.
 
+    They come from models.toml. Prices are in US dollars per million tokens.
+    """
     catalog = where.catalog()
     table = Table("model", "name", "provider", "weights", "$ per M in / out", "key", box=None)
     for name, model in catalog.models.items():
         variable = catalog.providers[model.provider].api_key_env
-        key = (
-            "not needed"
-            if variable is None
-            else f"{variable} {'set' if os.environ.get(variable) else 'not set'}"
-        )
+        key = "not needed"
+        if variable is not None:
+            key = f"{variable} {'set' if os.environ.get(variable) else 'not set'}"
         prices = "unknown" if model.prices is None else f"{model.prices.input} / {model.prices.output}"
         table.add_row(name, Text(model.name), model.provider, model.weights, prices, key)
     _print(table)

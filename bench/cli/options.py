@@ -1,4 +1,4 @@
-"""Options that several commands share, and the names that users give."""
+"""Options that several commands share, and checks of what users name with them."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from bench.catalog import Catalog, load_catalog
 from bench.errors import CatalogError, UserError
 from bench.results import ResultsTree
 from bench.suites import Suite, load_suite, suite_files
-from bench.toml_entries import named
+from bench.toml_entries import unknown_name
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Number(click.FloatRange):
-    """A number of a range; "nan", which compares with nothing, is none."""
+    """A number within a range. Rejects "nan", which a comparison with the limits lets through."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         number = super().convert(value, param, ctx)
@@ -32,7 +32,7 @@ class Number(click.FloatRange):
 
 @dataclass(frozen=True)
 class Places:
-    """Where everything is: results, catalog, prompts, cache."""
+    """The paths of results, catalog, prompts and response cache."""
 
     results: Path
     models: Path
@@ -43,29 +43,26 @@ class Places:
         return ResultsTree(self.results)
 
     def evidence(self, suite: str | None = None, languages: Iterable[str] = ()) -> ResultsTree:
-        """The results tree for a command that only reads it, what is asked of it checked.
+        """The results tree, for a command that only reads it.
 
-        Raises UserError where there is no such folder, and where neither it nor the prompts know ``suite`` or
-        one of its ``languages``, with the nearest name or those that there are.
+        Raises UserError if the folder does not exist, or if ``suite`` or one of ``languages`` is neither in
+        the tree nor in the prompts.
         """
         if not self.results.is_dir():
-            raise UserError(
-                "is no folder" if self.results.exists() else "no such folder",
-                where=str(self.results),
-                hint=f"Name another by --results, or make it: `bench run {suite or 'SUITE'}`.",
-            )
+            hint = f"Name another with --results, or create it: `bench run {suite or 'SUITE'}`."
+            raise UserError(_missing(self.results, "folder"), where=str(self.results), hint=hint)
         tree = self.tree()
         if suite is None:
             return tree
         suites = suite_files(self.prompts) if self.prompts.is_dir() else {}
         known = suites.keys() | set(tree.suites())
         if suite not in known:
-            raise named(suite, known, "suite", f"{self.results} and {self.prompts}")
+            raise unknown_name(suite, known, "suite", f"{self.results} and {self.prompts}")
         for language in languages:
-            there = {language for name, language in tree.boards() if name == suite}
-            there |= set(self.suite(suite).scenes) if suite in suites else set()
-            if language not in there:
-                raise named(language, there, "language", f"suite {suite}")
+            languages_known = {language for name, language in tree.boards() if name == suite}
+            languages_known |= set(self.suite(suite).scenes) if suite in suites else set()
+            if language not in languages_known:
+                raise unknown_name(language, languages_known, "language", f"suite {suite}")
         return tree
 
     def catalog(self) -> Catalog:
@@ -75,13 +72,13 @@ class Places:
         return load_suite(self.prompts, name)
 
 
-_PLACES = (
-    ("results", "DIR", "The results tree"),
-    ("models", "FILE", "The catalog of providers and models"),
-    ("prompts", "DIR", "Templates, suites, characters, situations"),
-    ("cache", "DIR", "The response cache"),
-)
-_DEFAULTS = {"results": "results", "models": "models.toml", "prompts": "prompts", "cache": ".cache/responses"}
+_PLACES = {
+    "results": ("DIR", "results", "The results tree."),
+    "models": ("FILE", "models.toml", "The catalog of providers and models."),
+    "prompts": ("DIR", "prompts", "Templates, suites, characters, situations."),
+    "cache": ("DIR", ".cache/responses", "The response cache."),
+}
+"""Name of each option to (metavar, default, help)."""
 
 
 def places(command: F) -> F:
@@ -89,33 +86,40 @@ def places(command: F) -> F:
 
     @wraps(command)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
-        chosen = {name: _chosen(name, kwargs.pop(name)) for name, _, _ in _PLACES}
-        return command(*args, where=Places(**chosen), **kwargs)
+        paths = {name: _checked_path(name, kwargs.pop(name)) for name in _PLACES}
+        return command(*args, where=Places(**paths), **kwargs)
 
     result = cast(F, wrapper)
-    for name, metavar, text in reversed(_PLACES):
-        result = click.option(
-            f"--{name}", metavar=metavar, default=_DEFAULTS[name], show_default=True, help=f"{text}."
-        )(result)
+    for name, (metavar, default, text) in reversed(_PLACES.items()):
+        result = click.option(f"--{name}", metavar=metavar, default=default, show_default=True, help=text)(
+            result
+        )
     return result
 
 
-def _chosen(name: str, value: str) -> Path:
-    """The path given by ``--name``. Where a user has given it, also a command that could do without it checks
-    that it is there; results and cache are made where they are missing."""
+def _checked_path(name: str, value: str) -> Path:
+    """The path given with ``--name``.
+
+    Models and prompts that a user names must exist, even for a command that does not need them. Results and
+    cache are created when needed.
+    """
     if not value.strip():
-        raise click.UsageError(f"--{name} names nothing; the default is {_DEFAULTS[name]}.")
+        raise click.UsageError(f"--{name} is empty; the default is {_PLACES[name][1]}.")
     path = Path(value)
     given = click.get_current_context().get_parameter_source(name) is not ParameterSource.DEFAULT
     if given and name == "models" and not path.is_file():
-        fault = "is no file" if path.exists() else "no such file"
-        raise CatalogError(fault, where=value, hint="Name a catalog such as models.toml by --models.")
+        hint = "Name a catalog such as models.toml with --models."
+        raise CatalogError(_missing(path, "file"), where=value, hint=hint)
     if given and name == "prompts" and not path.is_dir():
-        fault = "is no folder" if path.exists() else "no such folder"
-        raise CatalogError(fault, where=value, hint="Name the folder of the texts by --prompts.")
+        hint = "Name the folder of suites and templates with --prompts."
+        raise CatalogError(_missing(path, "folder"), where=value, hint=hint)
     return path
 
 
+def _missing(path: Path, kind: str) -> str:
+    return f"not a {kind}" if path.exists() else f"no such {kind}"
+
+
 def chosen_languages(suite: Suite, languages: tuple[str, ...]) -> list[str]:
-    """The languages asked for, each checked, or all of the suite's."""
+    """The languages a user named, each checked, or all of the suite's."""
     return [suite.language(language).language for language in languages] or list(suite.scenes)

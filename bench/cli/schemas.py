@@ -1,4 +1,4 @@
-"""schemas: write the JSON Schema of every kind of file that the project reads or writes."""
+"""schemas: the JSON Schema of every kind of file that the project reads or writes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from bench.schemas import json_schema
 
 
 def all_schemas() -> dict[str, dict[str, Any]]:
-    """Every schema by its name, which is that of its file without ``.schema.json``."""
+    """Every schema by the name of its file without ``.schema.json``."""
     from bench.agreement.report import Agreement
     from bench.annotate.records import STUDY_TYPES
     from bench.audit.findings import AuditReport
@@ -52,7 +52,7 @@ def schemas(output: str) -> None:
     from bench.files import write_atomically
     from bench.records import canonical
 
-    made = all_schemas()
-    for name, schema in made.items():
+    every = all_schemas()
+    for name, schema in every.items():
         write_atomically(Path(output) / f"{name}.schema.json", canonical(schema).encode())
-    click.echo(f"{len(made)} schemas in {output}")
+    click.echo(f"{len(every)} schemas in {output}")

@@ -51,7 +51,7 @@ def protocol_for(suite: Suite, language: str, catalog: Catalog) -> Protocol:
     """The protocol that plays and judges ``suite`` in ``language``."""
     if suite.protocol not in PROTOCOLS:
         raise CatalogError(
-            f"no protocol is called {suite.protocol!r}",
+            f"unknown protocol {suite.protocol!r}",
             where=str(suite.prompts / suite.protocol),
             hint=f"A folder of suites bears a protocol's name: {', '.join(PROTOCOLS)}.",
         )

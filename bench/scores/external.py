@@ -17,7 +17,7 @@ from pydantic import ConfigDict
 
 from bench.errors import CatalogError, RecordError
 from bench.records import Record
-from bench.toml_entries import Entry, entry_from, named, read_toml
+from bench.toml_entries import Entry, entry_from, read_toml, unknown_name
 
 _DATE = re.compile(r"[0-9]{4}(-[0-9]{2}){0,2}")
 COLUMNS = ("benchmark", "version", "model", "score", "source", "date")
@@ -73,7 +73,7 @@ def load_published(folder: Path, name: str) -> Published:
     """The list called ``name``. Raises CatalogError where there is none, RecordError where it is bad."""
     known = published_lists(folder)
     if name not in known:
-        raise named(name, known, "published list", str(folder))
+        raise unknown_name(name, known, "published list", str(folder))
     return read_published(folder / f"{name}.csv")
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from bench.errors import UserError
 from bench.suites import Situation, Suite
-from bench.toml_entries import Entry, entry_from, named, read_toml
+from bench.toml_entries import Entry, entry_from, read_toml, unknown_name
 from bench.topics.embedding import Vectors, embedded
 from bench.topics.report import Coverage, Match, Topic
 
@@ -123,7 +123,7 @@ def by_table(
             raise _other(f"topic {topic.id} has other words", where)
         for name in row.covered_by:
             if name not in known:
-                raise named(name, known, "situation", f"{where}: topics.{topic.id}")
+                raise unknown_name(name, known, "situation", f"{where}: topics.{topic.id}")
         said[topic.id] = row.covered_by
     return said
 

@@ -197,8 +197,8 @@ def test_what_is_wrong_with_a_study_is_said(results: Path, tmp_path: Path) -> No
     assert "--study is needed" in refused("synthetic", *where)
     assert STUDY in refused("synthetic", *where)
     assert "no study 'other'" in refused("synthetic", "-l", "en", "--study", "other", *where)
-    assert "no suite is called 'none'" in refused("none", "-l", "en", "--study", STUDY, *where)
-    assert "no language" in refused("synthetic", "-l", "ru", "--study", STUDY, *where)
+    assert "unknown suite 'none'" in refused("none", "-l", "en", "--study", STUDY, *where)
+    assert "unknown language" in refused("synthetic", "-l", "ru", "--study", STUDY, *where)
     assert "no results of suite 'demo'" in refused("demo", "-l", "en", "--study", STUDY, *where)
     assert "no such folder" in refused(
         "demo", "-l", "en", "--study", STUDY, "--results", str(tmp_path / "no")

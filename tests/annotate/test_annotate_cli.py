@@ -96,7 +96,7 @@ def test_a_study_is_drawn_again_alike_and_never_over_another(tmp_path: Path) -> 
     [
         (("sample", "synthetic", "-l", "en", "--study", "A B"), "cannot name a study"),
         (("sample", "sinthetic", "-l", "en", "--study", "s"), "Did you mean 'synthetic'?"),
-        (("sample", "synthetic", "-l", "de", "--study", "s"), "no language is called 'de'"),
+        (("sample", "synthetic", "-l", "de", "--study", "s"), "unknown language 'de'"),
         (
             ("sample", "synthetic", "-l", "en", "--study", "s", "--guideline", "de"),
             "there is no guideline in 'de'",
@@ -208,7 +208,7 @@ def test_records_in_a_language_that_nobody_knows_make_no_study(tmp_path: Path) -
     path = tmp_path / "records.jsonl"
     path.write_text("{}\n", encoding="utf-8")
     ended = bench(tmp_path, "import", "--format", "ping-pong-bench", "-l", "zz", "--study", "x", str(path))
-    assert "no language is called 'zz'" in fault(ended)
+    assert "unknown language 'zz'" in fault(ended)
     assert not (tmp_path / "human" / "x").exists()
 
 
@@ -217,7 +217,7 @@ def test_a_misspelt_suite_of_records_makes_no_study(tmp_path: Path) -> None:
     path = tmp_path / "records.jsonl"
     path.write_text("{}\n", encoding="utf-8")
     take = ("import", "--format", "ping-pong-bench", "-l", "en", "--study", "x", str(path))
-    assert "no suite is called 'sinthetic'. Did you mean 'synthetic'?" in fault(
+    assert "unknown suite 'sinthetic'. Did you mean 'synthetic'?" in fault(
         bench(tmp_path, *take, "--suite", "sinthetic")
     )
     assert not (tmp_path / "human" / "x").exists()

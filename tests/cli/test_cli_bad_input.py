@@ -65,20 +65,20 @@ def test_an_unknown_suite_is_named_with_the_nearest(bench: Bench, tiny: Tiny, co
     words = reader(command, "tinny") if command in READERS else [command, "tinny"]
     fault = bench(*words, *tiny.options()).fault
     assert str(tiny.prompts) in fault
-    assert "no suite is called 'tinny'. Did you mean 'tiny'?" in fault
+    assert "unknown suite 'tinny'. Did you mean 'tiny'?" in fault
 
 
 @pytest.mark.parametrize("command", ["plan", "run", "judge"])
 def test_an_unknown_player_is_named_with_the_nearest(bench: Bench, tiny: Tiny, command: str) -> None:
     fault = bench(command, "tiny", "--player", "bart", *tiny.options()).fault
     assert str(tiny.models) in fault
-    assert "no player is called 'bart'. Did you mean 'bard'?" in fault
+    assert "unknown player 'bart'. Did you mean 'bard'?" in fault
 
 
 @pytest.mark.parametrize("command", ["plan", "run", "judge"])
 def test_an_unknown_judge_is_named_with_the_nearest(bench: Bench, tiny: Tiny, command: str) -> None:
     fault = bench(command, "tiny", "--judge", "strikt", *tiny.options()).fault
-    assert "no judge is called 'strikt'. Did you mean 'strict'?" in fault
+    assert "unknown judge 'strikt'. Did you mean 'strict'?" in fault
 
 
 @pytest.mark.parametrize("command", ["plan", "run", "judge", *(c for c in READERS if c != "audit")])
@@ -88,7 +88,7 @@ def test_an_unknown_language_is_answered_with_those_there_are(
 ) -> None:
     words = reader(command, language=language) if command in READERS else [command, "tiny", "-l", language]
     fault = bench(*words, *done.options()).fault
-    assert f"suite tiny: no language is called '{language}'. There are: en." in fault
+    assert f"suite tiny: unknown language '{language}'. Choose from: en." in fault
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_a_name_like_none_of_many_is_answered_with_the_command_that_lists_them(
     words = ["plan", "zzzzz"] if what == "suite" else ["plan", "tiny", f"--{what}", "zzzzz"]
     fault = bench(*words, *tiny.options()).fault
     count = {"models": 25, "suites": 21}[command]
-    assert f"no {what} is called 'zzzzz'. `bench {command}` lists all {count}." in fault
+    assert f"unknown {what} 'zzzzz'. `bench {command}` lists all {count}." in fault
     assert "..." not in fault
     listed = bench(command, *tiny.options()).out
     assert len(listed.splitlines()) == 1 + count
@@ -149,9 +149,9 @@ def test_a_suite_without_results_in_a_language_says_so(bench: Bench, done: Tiny)
 def test_results_that_are_not_there_are_named_as_a_folder(bench: Bench, done: Tiny, command: str) -> None:
     missing = done.root / "missing"
     fault = bench(*reader(command), *done.options(), "--results", str(missing)).fault
-    assert f"{missing}: no such folder. Name another by --results" in fault
+    assert f"{missing}: no such folder. Name another with --results" in fault
     fault = bench(*reader(command), *done.options(), "--results", str(done.models)).fault
-    assert f"{done.models}: is no folder. Name another by --results" in fault
+    assert f"{done.models}: not a folder. Name another with --results" in fault
     assert not missing.exists()
 
 
@@ -163,7 +163,7 @@ def test_a_place_that_names_nothing_is_refused(
 ) -> None:
     ended = bench(command, "tiny", *done.options(), f"--{name}", value)
     assert ended.status == 2
-    assert f"--{name} names nothing" in ended.err
+    assert f"--{name} is empty" in ended.err
 
 
 @pytest.mark.parametrize("command", ["run", *READERS])
@@ -172,20 +172,20 @@ def test_places_that_a_user_names_are_checked_also_where_they_are_not_needed(
 ) -> None:
     words = reader(command) if command in READERS else [command, "tiny"]
     for name, value, fault in (
-        ("models", "/", "/: is no file."),
+        ("models", "/", "/: not a file."),
         ("models", "other.toml", "other.toml: no such file."),
         ("prompts", "elsewhere", "elsewhere: no such folder."),
-        ("prompts", str(done.models), "is no folder."),
+        ("prompts", str(done.models), "not a folder."),
     ):
         ended = bench(*words, *done.options(), f"--{name}", value)
         assert fault in ended.fault
-        assert f"by --{name}." in ended.fault
+        assert f"with --{name}." in ended.fault
 
 
 @pytest.mark.parametrize("command", ["run", "plan", "judge", "suites", "models"])
 def test_away_from_the_project_it_is_said_where_to_call_it(bench: Bench, command: str) -> None:
     words = [command] if command in ("suites", "models") else [command, "tiny"]
-    assert "Call `bench` in Dramaturg's own folder, or name the " in bench(*words).fault
+    assert "Run `bench` in Dramaturg's own folder" in bench(*words).fault
 
 
 def test_a_board_needs_neither_catalog_nor_prompts(bench: Bench, done: Tiny) -> None:
@@ -202,10 +202,7 @@ def test_a_models_toml_without_a_model_is_refused(
     bench: Bench, tiny: Tiny, text: str, words: tuple[str, ...]
 ) -> None:
     tiny.models.write_text(text, encoding="utf-8")
-    assert (
-        f"{tiny.models}: there is no model in it. Write a [providers.NAME]"
-        in bench(*words, *tiny.options()).fault
-    )
+    assert f"{tiny.models}: no models. Add a [providers.NAME]" in bench(*words, *tiny.options()).fault
 
 
 @pytest.mark.parametrize("command", ["plan", "run", "judge"])
@@ -296,7 +293,7 @@ def test_results_of_a_newer_schema_are_refused_with_the_mend(
     path.write_text(json.dumps(json.loads(path.read_bytes()) | {"schema_version": 2, "new": 1}))
     before = bytes_below(done.root)
     fault = bench(command, "tiny", *done.options()).fault
-    assert f"{path}: is of record version 2; this program knows version 1. Update Dramaturg." in fault
+    assert f"{path}: record version 2; this program knows version 1. Update Dramaturg." in fault
     assert bytes_below(done.root) == before
 
 
@@ -305,7 +302,7 @@ def test_a_damaged_record_is_named(bench: Bench, done: Tiny, command: str) -> No
     path = first(done, "conversations")
     path.write_bytes(path.read_bytes()[:100])
     fault = bench(command, "tiny", *done.options()).fault
-    assert f"{path}: is not a valid record" in fault
+    assert f"{path}: not a valid record" in fault
     assert "version control" in fault
     assert "`bench audit`" in fault
     assert str(path.relative_to(done.tree.root)) in bench("audit", *done.options()).out
@@ -419,7 +416,7 @@ def test_a_results_folder_that_cannot_be_made_is_named_before_any_call(
     (tiny.root / "results").write_bytes(b"")
     fault = bench("run", "tiny", *tiny.options()).fault
     assert str(tiny.root / "results") in fault
-    assert "is no folder. Name a folder by --results." in fault
+    assert "not a folder. Name a folder with --results." in fault
     assert server.count == 0
     assert (tiny.root / "results").read_bytes() == b""
 
@@ -504,10 +501,8 @@ def test_output_to_a_full_disk_is_one_line_too(done: Tiny, tmp_path: Path) -> No
             check=False,
         )
     assert ended.returncode == 1
-    assert ended.stderr.splitlines() == [
-        "bench: output: cannot be written: No space left on device. "
-        "Free some space or name a folder that can be written; what was finished is kept."
-    ]
+    (line,) = ended.stderr.splitlines()
+    assert line.startswith("bench: output: cannot be written: No space left on device. ")
 
 
 # --- the process itself ------------------------------------------------------------------------------------
@@ -555,7 +550,7 @@ def test_a_mistake_ends_the_process_with_status_1_and_one_line(tiny: Tiny, start
     out, err = process.communicate(timeout=120)
     assert (process.returncode, out) == (1, "")
     assert err.splitlines() == [
-        f"bench: {tiny.prompts}: no suite is called 'tinny'. Did you mean 'tiny'?",
+        f"bench: {tiny.prompts}: unknown suite 'tinny'. Did you mean 'tiny'?",
     ]
 
 

@@ -80,7 +80,7 @@ def report(material: Material, only: Sequence[str] = ()) -> Report:
     names = [table[0] for table in _TABLES]
     for name in only:
         if name not in names:
-            raise UserError(f"no analysis is called {name!r}", hint=f"There are: {', '.join(names)}.")
+            raise UserError(f"unknown analysis {name!r}", hint=f"Choose from: {', '.join(names)}.")
     frames = material.frames
     return Report(
         suite=frames.suite,
