@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from functools import lru_cache
 from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
@@ -260,6 +261,7 @@ def re_asks(judgement: Judgement) -> int:
     return sum(call.turn > 1 for call in judgement.calls)
 
 
+@lru_cache(maxsize=64)
 def messages_sha256(messages: tuple[Message, ...]) -> str:
     """SHA-256 of a conversation's messages, which ties a judgement to what it judged."""
     return sha256_of([m.plain() for m in messages])

@@ -9,18 +9,17 @@ Three tables, each sorted by its key columns, so that the order of files never m
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
-from decimal import Decimal
-from pathlib import Path
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
 
 from bench.errors import RecordError
 from bench.protocol_facts import facts_of
-from bench.records import Cell, Conversation, Judgement, PlayerInfo, messages_sha256, re_asks
+from bench.records import PlayerInfo
 from bench.results import ResultsTree
+from bench.scores.rows import PlayerRows, ScoreRow, player_rows
 
 SCENE = ["player", "character", "situation"]
 """Columns that name a conversation within a board."""
@@ -120,11 +119,66 @@ def load(tree: ResultsTree, suite: str, language: str, *, version: str | None = 
     for one cell; and where the board holds several versions of the suite and ``version`` does not choose one.
     """
     players = tuple(tree.players(suite, language))
+    rows = [
+        player_rows(
+            tree,
+            suite,
+            language,
+            info.player,
+            tree.conversations(suite, language, info.player),
+            tree.judgements(suite, language, info.player),
+            version,
+        )
+        for info in players
+    ]
+    return frames_of(tree, suite, language, players, rows)
+
+
+def frames_of(
+    tree: ResultsTree, suite: str, language: str, players: tuple[PlayerInfo, ...], rows: Sequence[PlayerRows]
+) -> Frames:
+    """The evidence of one board from the ``rows`` of its ``players``. Raises RecordError, as :func:`load`."""
     _check_folders(tree, suite, language, players)
-    collected = _Collected(tree, suite, language, version)
-    for info in players:
-        collected.add_player(info)
-    return collected.frames(players)
+    where = str(tree.board_folder(suite, language))
+    version = _the_one("version", {one for part in rows for one in part.versions}, where)
+    protocol = _the_one("protocol", {one for part in rows for one in part.protocols}, where)
+    board = f"{suite}/{language}"
+    conversations = _table(
+        "conversations", [row for part in rows for row in part.conversations], suite, language
+    )
+    judgements = _table("judgements", [row for part in rows for row in part.judgements], suite, language)
+    score_rows: list[ScoreRow] = []
+    before = 0
+    for part in rows:
+        score_rows += [
+            (before + index, turn, name, score, no) for index, turn, name, score, no in part.scores
+        ]
+        before += len(part.judgements)
+    scores = _scores_table(score_rows, judgements)
+    _check_scale(scores, protocol, board)
+    return Frames(
+        suite=suite,
+        language=language,
+        version=version,
+        protocol=protocol,
+        players=players,
+        criteria=_criteria(score_rows, protocol, board),
+        judges=tuple(sorted(set(judgements["judge"]))),
+        scores=_sorted(scores),
+        judgements=_sorted(judgements),
+        conversations=_sorted(conversations),
+    )
+
+
+def _the_one(what: str, values: set[str], where: str) -> str:
+    """The only one of ``values``; empty if there is none. Raises RecordError for several."""
+    if len(values) > 1:
+        raise RecordError(
+            f"holds records of several {what}s: {', '.join(sorted(values))}",
+            where=where,
+            hint="Their numbers cannot be compared: choose one version.",
+        )
+    return next(iter(values), "")
 
 
 def _check_folders(tree: ResultsTree, suite: str, language: str, players: tuple[PlayerInfo, ...]) -> None:
@@ -141,147 +195,7 @@ def _check_folders(tree: ResultsTree, suite: str, language: str, players: tuple[
         seen.add(info.player)
 
 
-@dataclass
-class _Collected:
-    """Rows gathered from files, column by column."""
-
-    tree: ResultsTree
-    suite: str
-    language: str
-    wanted: str | None
-    versions: set[str] = field(default_factory=set)
-    protocols: set[str] = field(default_factory=set)
-    conversations: list[tuple[object, ...]] = field(default_factory=list)
-    judgements: list[tuple[object, ...]] = field(default_factory=list)
-    score_rows: list[tuple[int, int, str, int, bool]] = field(default_factory=list)
-    """(index in ``judgements``, turn, criterion, score, is_refusal)"""
-
-    def add_player(self, info: PlayerInfo) -> None:
-        """Read all files of one player."""
-        hashes: dict[tuple[str, str], str] = {}
-        for conversation in self.tree.conversations(self.suite, self.language, info.player):
-            if not self._belongs(conversation, info):
-                continue
-            path = self.tree.conversation_path(conversation)
-            key = (conversation.character, conversation.situation)
-            if key in hashes:
-                raise _twice(path)
-            hashes[key] = messages_sha256(conversation.messages)
-            self.conversations.append((info.player, *key, *_conversation_row(conversation)))
-        seen: set[tuple[str, str, str]] = set()
-        for judgement in self.tree.judgements(self.suite, self.language, info.player):
-            if not self._belongs(judgement, info):
-                continue
-            path = self.tree.judgement_path(judgement, judgement.judge)
-            cell = (judgement.character, judgement.situation, judgement.judge)
-            if cell in seen:
-                raise _twice(path)
-            seen.add(cell)
-            self._add_judgement(info.player, judgement, hashes.get(cell[:2]), path)
-
-    def _belongs(self, cell: Cell, info: PlayerInfo) -> bool:
-        """Whether a record is of the wanted version; one of another player or board is an error."""
-        here = (self.suite, self.language, info.player)
-        if (cell.suite, cell.language, cell.player) != here:
-            raise RecordError(
-                f"holds a record of {cell.suite} {cell.language} {cell.player}"
-                f" ({cell.character}, {cell.situation})",
-                where=str(self.tree.player_folder(*here)),
-                hint="Move it back, or restore the tree from version control.",
-            )
-        if self.wanted is not None and cell.version != self.wanted:
-            return False
-        self.versions.add(cell.version)
-        self.protocols.add(cell.protocol)
-        return True
-
-    def _add_judgement(self, player: str, judgement: Judgement, now: str | None, path: Path) -> None:
-        index = len(self.judgements)
-        ok = judgement.status == "ok"
-        refusal = ok and any(turn.is_refusal for turn in judgement.turns)
-        self.judgements.append(
-            (
-                player,
-                judgement.character,
-                judgement.situation,
-                judgement.judge,
-                judgement.status,
-                refusal,
-                judgement.conversation_sha256 != now,
-                bool(judgement.repairs) or re_asks(judgement) > 0,
-                len(judgement.turns),
-                _cost(judgement),
-            )
-        )
-        if not ok:
-            return
-        names = judgement.turns[0].scores.keys() if judgement.turns else set()
-        if not names or any(turn.scores.keys() != names for turn in judgement.turns):
-            raise RecordError("its turns do not all score the same criteria", where=str(path))
-        if len({turn.turn for turn in judgement.turns}) != len(judgement.turns):
-            raise RecordError("it scores a turn twice", where=str(path))
-        for turn in judgement.turns:
-            for criterion, score in turn.scores.items():
-                self.score_rows.append((index, turn.turn, criterion, score, turn.is_refusal))
-
-    def frames(self, players: tuple[PlayerInfo, ...]) -> Frames:
-        """The tables of what was gathered."""
-        board = f"{self.suite}/{self.language}"
-        for what, found in (("version", self.versions), ("protocol", self.protocols)):
-            if len(found) > 1:
-                raise RecordError(
-                    f"holds records of several {what}s: {', '.join(sorted(found))}",
-                    where=str(self.tree.board_folder(self.suite, self.language)),
-                    hint="Their numbers cannot be compared: choose one version.",
-                )
-        conversations = _table("conversations", self.conversations, self.suite, self.language)
-        judgements = _table("judgements", self.judgements, self.suite, self.language)
-        scores = _scores_table(self.score_rows, judgements)
-        _check_scale(scores, next(iter(self.protocols), ""), board)
-        return Frames(
-            suite=self.suite,
-            language=self.language,
-            version=next(iter(self.versions), ""),
-            protocol=next(iter(self.protocols), ""),
-            players=players,
-            criteria=_criteria(self.score_rows, next(iter(self.protocols), ""), board),
-            judges=tuple(sorted(set(judgements["judge"]))),
-            scores=_sorted(scores),
-            judgements=_sorted(judgements),
-            conversations=_sorted(conversations),
-        )
-
-
-def _twice(path: Path) -> RecordError:
-    return RecordError("another file of the folder holds the same cell", where=str(path))
-
-
-def _conversation_row(conversation: Conversation) -> tuple[object, ...]:
-    """The columns after the key; a greeting is no answer."""
-    lengths: list[int] = []
-    asked = False
-    for message in conversation.messages:
-        if message.role == "user":
-            asked = True
-        elif message.role == "assistant" and asked:
-            lengths.append(len(message.content))
-    mean = sum(lengths) / len(lengths) if lengths else None
-    failure = conversation.failure
-    ended = (failure.role, failure.outcome) if failure else (None, None)
-    return conversation.status, len(lengths), sum(lengths), mean, *ended, _cost(conversation)
-
-
-def _cost(record: Conversation | Judgement) -> str | None:
-    """Sum of the calls' costs; None where any call's cost is unknown, or imported evidence tells of none.
-
-    Of our own evidence a record without a call took none: a recorded answer, a verdict given in the talk.
-    """
-    if any(call.cost is None for call in record.calls) or (not record.calls and record.origin is not None):
-        return None
-    return str(sum((Decimal(call.cost or "0") for call in record.calls), Decimal(0)))
-
-
-def _criteria(rows: list[tuple[int, int, str, int, bool]], protocol: str, board: str) -> tuple[str, ...]:
+def _criteria(rows: list[ScoreRow], protocol: str, board: str) -> tuple[str, ...]:
     """The criteria's names, the protocol's in its order and others by name; all judgements must agree."""
     place = {name: n for n, name in enumerate(facts_of(protocol).criterion_names)}
     names = sorted({row[2] for row in rows}, key=lambda name: (place.get(name, len(place)), name))
@@ -319,7 +233,7 @@ def _series(column: str, cells: tuple[object, ...]) -> pd.Series:
     return pd.Series(list(cells), dtype=_DTYPES.get(column, "object"))
 
 
-def _scores_table(rows: list[tuple[int, int, str, int, bool]], judgements: pd.DataFrame) -> pd.DataFrame:
+def _scores_table(rows: list[ScoreRow], judgements: pd.DataFrame) -> pd.DataFrame:
     """The tidy table: key columns are taken over from the judgement that a row came from."""
     index, turn, criterion, score, refusal = zip(*rows, strict=True) if rows else ((),) * 5
     at = np.asarray(index, dtype=np.int64)

@@ -1,0 +1,145 @@
+"""Records as plain rows, one player at a time: the first half of loading a board.
+
+:mod:`bench.scores.frame` makes the data frames from these rows. This module does not need pandas, so a worker
+process that reads a player's records anyway can prepare its rows cheaply.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from decimal import Decimal
+from pathlib import Path
+
+from bench.errors import RecordError
+from bench.records import Cell, Conversation, Judgement, re_asks
+from bench.results import ResultsTree
+from bench.scores.rules import is_stale, saw_refusal
+
+Row = tuple[object, ...]
+ScoreRow = tuple[int, int, str, int, bool]
+"""Index of the judgement in :attr:`PlayerRows.judgements`, turn, criterion, score, whether a refusal."""
+
+
+@dataclass
+class PlayerRows:
+    """The rows of one player. Their columns are those of bench.scores.frame.COLUMNS, without suite and
+    language."""
+
+    player: str
+    versions: set[str] = field(default_factory=set)
+    protocols: set[str] = field(default_factory=set)
+    conversations: list[Row] = field(default_factory=list)
+    judgements: list[Row] = field(default_factory=list)
+    scores: list[ScoreRow] = field(default_factory=list)
+
+
+def player_rows(
+    tree: ResultsTree,
+    suite: str,
+    language: str,
+    player: str,
+    conversations: Iterable[Conversation],
+    judgements: Iterable[Judgement],
+    version: str | None = None,
+) -> PlayerRows:
+    """The rows of a player's records, in the given order.
+
+    Args:
+        tree: Where the records are from; for error messages.
+        suite: Suite of the board.
+        language: Language of the board.
+        player: The player.
+        conversations: All conversations in the player's folder.
+        judgements: All judgements in the player's folder.
+        version: Skip records of other versions of the suite. None: keep all.
+
+    Raises:
+        RecordError: A record belongs to another player or board, a scene occurs twice, or the turns of a
+            judgement do not match each other.
+    """
+    rows = PlayerRows(player)
+    here = (suite, language, player)
+
+    def belongs(cell: Cell) -> bool:
+        if (cell.suite, cell.language, cell.player) != here:
+            raise RecordError(
+                f"holds a record of {cell.suite} {cell.language} {cell.player}"
+                f" ({cell.character}, {cell.situation})",
+                where=str(tree.player_folder(*here)),
+                hint="Move it back, or restore the tree from version control.",
+            )
+        if version is not None and cell.version != version:
+            return False
+        rows.versions.add(cell.version)
+        rows.protocols.add(cell.protocol)
+        return True
+
+    talks: dict[tuple[str, str], Conversation] = {}
+    for talk in filter(belongs, conversations):
+        scene = (talk.character, talk.situation)
+        if scene in talks:
+            raise _twice(tree.conversation_path(talk))
+        talks[scene] = talk
+        rows.conversations.append((player, *scene, *_conversation_values(talk)))
+    seen: set[tuple[str, str, str]] = set()
+    for judgement in filter(belongs, judgements):
+        scene = (judgement.character, judgement.situation)
+        path = tree.judgement_path(judgement, judgement.judge)
+        if (*scene, judgement.judge) in seen:
+            raise _twice(path)
+        seen.add((*scene, judgement.judge))
+        rows.scores += _score_rows(len(rows.judgements), judgement, path)
+        values = _judgement_values(judgement, talks.get(scene))
+        rows.judgements.append((player, *scene, judgement.judge, *values))
+    return rows
+
+
+def _twice(path: Path) -> RecordError:
+    return RecordError("another file in the folder has the same cell", where=str(path))
+
+
+def _conversation_values(conversation: Conversation) -> Row:
+    """The columns after the key."""
+    lengths = [len(answer.content) for answer in conversation.answers()]
+    mean = sum(lengths) / len(lengths) if lengths else None
+    failure = conversation.failure
+    ended = (failure.role, failure.outcome) if failure else (None, None)
+    return conversation.status, len(lengths), sum(lengths), mean, *ended, _cost(conversation)
+
+
+def _judgement_values(judgement: Judgement, conversation: Conversation | None) -> Row:
+    """The columns after the key."""
+    return (
+        judgement.status,
+        saw_refusal(judgement),
+        is_stale(judgement, conversation),
+        bool(judgement.repairs) or re_asks(judgement) > 0,
+        len(judgement.turns),
+        _cost(judgement),
+    )
+
+
+def _score_rows(index: int, judgement: Judgement, path: Path) -> list[ScoreRow]:
+    """A row for each score of an ok judgement."""
+    if judgement.status != "ok":
+        return []
+    turns = judgement.turns
+    names = turns[0].scores.keys() if turns else set()
+    if not names or any(turn.scores.keys() != names for turn in turns):
+        raise RecordError("its turns do not all score the same criteria", where=str(path))
+    if len({turn.turn for turn in turns}) != len(turns):
+        raise RecordError("it scores a turn twice", where=str(path))
+    return [
+        (index, turn.turn, criterion, score, turn.is_refusal)
+        for turn in turns
+        for criterion, score in turn.scores.items()
+    ]
+
+
+def _cost(record: Conversation | Judgement) -> str | None:
+    """Sum of the costs of the calls. None if the cost of a call is unknown, or if imported evidence has no
+    calls. (Our own records without calls cost nothing: a recorded answer, a verdict given in the talk.)"""
+    if any(call.cost is None for call in record.calls) or (not record.calls and record.origin is not None):
+        return None
+    return str(sum((Decimal(call.cost or "0") for call in record.calls), Decimal(0)))
