@@ -18,7 +18,7 @@ from bench.audit import audit_tree
 from bench.boards.loading import all_suites, load_board, write_board
 from bench.catalog import load_catalog
 from bench.chat.requests import ChatRequest, Reply
-from bench.protocols import PROTOCOLS, Protocol, protocol_for
+from bench.protocols import Protocol, protocol_for
 from bench.results import ResultsTree
 from bench.run.plan import make_plan
 from bench.run.runner import Runner
@@ -52,7 +52,6 @@ def example(files: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPat
         suite = load_suite(tmp_path / "prompts", "one-line")
         yield protocol_for(suite, "en", load_catalog(ROOT / "models.toml"))
     finally:
-        PROTOCOLS._loaded.pop("one_line", None)
         sys.modules.pop("bench.protocols.one_line", None)
 
 
@@ -97,4 +96,4 @@ def test_the_example_reads_its_raw_replies_anew(example: Protocol) -> None:
     cell = example.cells(PLAYERS[0])[0]
     talk = asyncio.run(example.converse(cell, answer))
     verdict = asyncio.run(example.judge(talk, PLAYERS[0], answer))
-    assert example.reparsed(verdict, talk) == verdict
+    assert example.reread(verdict, talk) == verdict

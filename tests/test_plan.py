@@ -235,4 +235,4 @@ def test_an_estimate_is_within_reach_of_what_is_asked(tiny: Tiny) -> None:
     guess = protocol.estimate(tiny.cell())
     asyncio.run(protocol.converse(tiny.cell(), script))
     asked = sum(len(m.content) for request in script.of("player") for m in request.messages) / 4
-    assert asked / 3 < guess.prompt_tokens["player"] < asked * 3
+    assert asked / 3 < guess["player"].prompt_tokens < asked * 3

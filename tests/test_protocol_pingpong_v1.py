@@ -12,8 +12,9 @@ from jsonschema import Draft202012Validator
 
 from bench.boards.loading import load_board
 from bench.errors import CatalogError
-from bench.protocols.base import ASKS
-from bench.protocols.pingpong_v1 import PingPongV1, reply_schema
+from bench.protocols import reread
+from bench.protocols.calls import ASKS
+from bench.protocols.pingpong_v1 import reply_schema
 from bench.records import Conversation, Judgement, digest_of, messages_sha256, sealed
 from bench.run.plan import estimate, make_plan
 from bench.run.runner import Runner, RunReport
@@ -185,9 +186,7 @@ def test_the_verdicts_are_those_of_the_conversation(tiny: Other) -> None:
 def test_a_rating_read_anew_is_the_same(tiny: Other) -> None:
     record = talk(tiny, Script())
     found = judged(tiny, record)
-    assert tiny.made().reparsed(found, record) == found
-    blank = PingPongV1.__new__(PingPongV1)  # without its suite, as an audit may have to
-    assert blank.reparsed(found, record) == found
+    assert reread(found, record) == found
 
 
 def test_an_edited_rating_is_told_from_the_conversations(tiny: Other) -> None:
@@ -195,14 +194,14 @@ def test_an_edited_rating_is_told_from_the_conversations(tiny: Other) -> None:
     found = judged(tiny, record)
     better = found.turns[0].model_copy(update={"scores": dict.fromkeys(found.turns[0].scores, 10)})
     edited = sealed(found.model_copy(update={"turns": (better, *found.turns[1:])}))
-    assert tiny.made().reparsed(edited, record) == found != edited
+    assert tiny.made().reread(edited, record) == found != edited
 
 
 def test_a_conversation_whose_replies_were_lost_fails_its_judgement(tiny: Other) -> None:
     record = talk(tiny, Script())
     found = judged(tiny, record)
     bare = record.model_copy(update={"calls": record.calls[:4]})
-    again = tiny.made().reparsed(found, bare)
+    again = tiny.made().reread(found, bare)
     assert (again.status, again.turns) == ("failed", ())
     assert again.failure is not None
     assert again.failure.turn == 2
@@ -213,7 +212,7 @@ def test_a_conversation_whose_replies_were_lost_fails_its_judgement(tiny: Other)
 
 def test_the_judge_must_be_the_interrogator(tiny: Other) -> None:
     edit(tiny.suite_file, '[judge]\nmodels = ["asker"]', '[judge]\nmodels = ["strict"]')
-    with pytest.raises(CatalogError, match="one model asks and judges: 'asker' asks, 'strict' would judge"):
+    with pytest.raises(CatalogError, match=r"one model asks and judges.*'asker'.*'strict'"):
         tiny.made()
 
 
@@ -223,7 +222,7 @@ def test_sampling_of_the_judge_would_never_be_used(tiny: Other) -> None:
         '[judge]\nmodels = ["asker"]',
         '[judge]\nmodels = ["asker"]\nsampling = { temperature = 0 }',
     )
-    with pytest.raises(CatalogError, match="never uses"):
+    with pytest.raises(CatalogError, match="sampling"):
         tiny.made()
 
 

@@ -12,8 +12,8 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from bench.errors import CatalogError
-from bench.protocols import PROTOCOLS, protocol_for
-from bench.protocols.base import ASKS
+from bench.protocols import protocol_for
+from bench.protocols.calls import ASKS
 from bench.protocols.pingpong_v2 import PingPongV2, utterance_schema, verdict_schema
 from bench.records import Conversation, Judgement, digest_of, messages_sha256
 from bench.suites import load_suite
@@ -318,7 +318,7 @@ def test_a_refusal_that_the_judge_saw_is_kept(tiny: Tiny) -> None:
 
 
 def reparsed(tiny: Tiny, record: Judgement) -> Judgement:
-    return tiny.protocol().reparsed(record, talk(tiny, Script()))
+    return tiny.protocol().reread(record, talk(tiny, Script()))
 
 
 @pytest.mark.parametrize(
@@ -402,7 +402,7 @@ def test_a_provider_that_takes_no_seed_gets_none(tiny: Tiny) -> None:
 
 def test_a_models_own_sampling_lies_on_top_of_the_suites(tiny: Tiny) -> None:
     edit(tiny.models, "[models.bard]", "[models.bard]\nsampling = { temperature = 1.5, top_p = 0.5 }")
-    assert tiny.protocol().player_parameters("bard") == {
+    assert tiny.protocol().parameters("player", "bard") == {
         "temperature": 1.5,
         "top_p": 0.5,
         "max_tokens": 64,
@@ -411,7 +411,7 @@ def test_a_models_own_sampling_lies_on_top_of_the_suites(tiny: Tiny) -> None:
 
 def test_parameters_that_a_model_refuses_are_not_sent(tiny: Tiny) -> None:
     edit(tiny.models, "[models.bard]", '[models.bard]\ndrop_parameters = ["temperature"]')
-    assert tiny.protocol().player_parameters("bard") == {"max_tokens": 64}
+    assert tiny.protocol().parameters("player", "bard") == {"max_tokens": 64}
 
 
 # --- schemas ---------------------------------------------------------------------------------------------
@@ -630,7 +630,7 @@ def test_records_carry_the_fingerprints_of_now(tiny: Tiny) -> None:
 
 def test_a_suite_is_played_by_the_protocol_of_its_folder(tiny: Tiny) -> None:
     suite = load_suite(tiny.prompts, "tiny")
-    assert isinstance(protocol_for(suite, "en", tiny.catalog()), PROTOCOLS["pingpong_v2"])
+    assert isinstance(protocol_for(suite, "en", tiny.catalog()), PingPongV2)
 
 
 def test_a_folder_of_no_protocol_is_refused_with_what_there_is(tiny: Tiny) -> None:

@@ -108,7 +108,7 @@ def test_a_spoken_instruction_is_heard_and_not_read(bench: Spoken) -> None:
         (Reply("ok", "I would rather write."), "empty", "the answer holds no sound", 3),
         (Reply("empty", detail="the answer is blank"), "empty", "the answer is blank", 3),
         (Reply("content_filter", detail="stopped"), "content_filter", "stopped", 1),
-        (said("%%%"), "bad_audio", "the answer's sound is no base64", 1),
+        (said("%%%"), "bad_audio", "not valid base64", 1),
         (said(base64.b64encode(b"no sound").decode()), "bad_audio", "is no sound file that can be read", 1),
         (said(tone(6)), "bad_audio", "is longer than 5 s", 1),
         (said(tone(1, rate=4000)), "bad_audio", "has a sample rate of 4000 Hz", 1),
@@ -147,7 +147,7 @@ def test_a_recorded_player_is_not_called(bench: Spoken) -> None:
     protocol = bench.protocol()
     assert protocol.talkers("tape") == ()
     assert protocol.talk_calls(bench.cell(player="tape")) == 0
-    assert protocol.player_parameters("tape") == {}
+    assert protocol.parameters("player", "tape") == {}
 
 
 @pytest.mark.parametrize(
@@ -241,7 +241,7 @@ def test_kept_replies_read_again_give_the_same_judgement(bench: Spoken) -> None:
     conversation, _ = converse(bench)
     for texts in (["no", json.dumps(steps(2))], ["no"], [json.dumps(steps(1, final=5))]):
         record, _ = judge(bench, conversation, *texts)
-        assert bench.protocol().reparsed(record, conversation) == record
+        assert bench.protocol().reread(record, conversation) == record
 
 
 def test_a_sound_that_is_gone_or_altered_stops_the_judging(bench: Spoken) -> None:
@@ -378,10 +378,10 @@ def test_a_mistake_in_the_data_set_is_named_with_its_line(
 
 def test_the_estimate_knows_the_price_of_sound(bench: Spoken) -> None:
     guess = bench.protocol().estimate(bench.cell("crier"))
-    assert guess.audio_prompt_tokens["player"] == 10  # one second of instruction
-    assert guess.audio_prompt_tokens["judge"] > 0
-    assert guess.audio_completion_tokens["player"] > 0
-    assert guess.calls == {"player": 1, "interrogator": 0, "judge": 1}
+    assert guess["player"].audio_prompt_tokens == 10  # one second of instruction
+    assert guess["judge"].audio_prompt_tokens > 0
+    assert guess["player"].audio_completion_tokens > 0
+    assert {role: part.calls for role, part in guess.items()} == {"player": 1, "judge": 1}
 
 
 def test_the_demonstration_is_whole() -> None:

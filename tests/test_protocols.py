@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import importlib
-import pkgutil
+import sys
 from pathlib import Path
 
 import pytest
 
 import bench.protocols
+from bench import protocol_facts
 from bench.errors import CatalogError
-from bench.protocols import PROTOCOLS, Protocol, protocol_for
+from bench.protocol_facts import facts_of, known_protocols
+from bench.protocols import Protocol, protocol_class, protocol_for
 from bench.suites import load_suite
 from tests.tiny import Tiny, edit, make_tiny
 
@@ -29,36 +31,42 @@ def refused(tiny: Tiny) -> str:
 
 
 def test_every_module_is_a_protocol_and_has_a_folder_of_prompts() -> None:
-    assert "pingpong_v2" in PROTOCOLS
-    for name, kind in PROTOCOLS.items():
-        assert kind.name == name
+    assert "pingpong_v2" in known_protocols()
+    for name in known_protocols():
+        kind = protocol_class(name)
+        assert kind is not None
         assert issubclass(kind, Protocol)
-        for role in kind.facts.roles:
+        assert kind.__module__ == f"bench.protocols.{name}"
+        for role in facts_of(name).roles:
             assert list((PROMPTS / name).glob(f"{role}*.jinja")), (name, role)
 
 
 def test_all_criteria_of_a_protocol_share_a_scale() -> None:
-    for kind in PROTOCOLS.values():
-        assert len({(c.low, c.high) for c in kind.facts.criteria}) == 1
-        assert all(c.low < c.high for c in kind.facts.criteria)
+    for name in known_protocols():
+        criteria = facts_of(name).criteria
+        assert len({(c.low, c.high) for c in criteria}) == 1
+        assert all(c.low < c.high for c in criteria)
 
 
-def test_an_unknown_protocol_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert PROTOCOLS.get("base") is None
-    assert PROTOCOLS.get("nothing") is None
-    assert len(PROTOCOLS) == len(list(PROTOCOLS))
+def test_a_shared_module_is_not_a_protocol() -> None:
+    assert protocol_class("base") is None
+    assert protocol_class("cards") is None
+    assert protocol_class("nothing") is None
 
 
 def test_a_module_elsewhere_on_the_path_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "echo.py").write_text(
-        "from bench.protocols.pingpong_v2 import PingPongV2\nclass Echo(PingPongV2):\n    name = 'echo'\n",
+        "from bench.protocols.pingpong_v2 import PingPongV2\nclass Echo(PingPongV2):\n    pass\n",
         encoding="utf-8",
     )
+    (tmp_path / "echo.toml").write_text('roles = ["player"]\ncriteria = []\n', encoding="utf-8")
     monkeypatch.setattr(bench.protocols, "__path__", [*bench.protocols.__path__, str(tmp_path)])
+    monkeypatch.setattr(protocol_facts, "FOLDERS", [*protocol_facts.FOLDERS, tmp_path])
     importlib.invalidate_caches()
-    assert "echo" in PROTOCOLS
-    assert PROTOCOLS["echo"].__name__ == "Echo"
-    assert {m.name for m in pkgutil.iter_modules([str(tmp_path)])} == {"echo"}
+    echo = protocol_class("echo")
+    assert echo is not None
+    assert echo.__name__ == "Echo"
+    sys.modules.pop("bench.protocols.echo")
 
 
 def test_a_protocol_with_an_interrogator_needs_one(tiny: Tiny) -> None:

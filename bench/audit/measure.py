@@ -10,8 +10,7 @@ from bench.audit.findings import Findings
 from bench.catalog import Catalog
 from bench.errors import CatalogError
 from bench.protocol_facts import facts_of
-from bench.protocols import PROTOCOLS, Protocol, protocol_for
-from bench.protocols.base import answers_in
+from bench.protocols import Protocol, protocol_for, reread
 from bench.records import Conversation, Judgement
 from bench.suites import Suite
 
@@ -59,7 +58,7 @@ class Measure:
         """How many turns an ok judgement has; None where only its suite could say."""
         if self.protocol is not None and self.protocol.name == conversation.protocol:
             return self.protocol.verdicts_due(conversation)
-        return None if facts_of(conversation.protocol).compared_answers else answers_in(conversation)
+        return None if facts_of(conversation.protocol).compared_answers else len(conversation.answers())
 
     def judged_in_talk(self, record: Judgement) -> bool:
         """Whether the raw replies of a judgement are those of its conversation."""
@@ -67,18 +66,7 @@ class Measure:
 
     def reread(self, record: Judgement, conversation: Conversation) -> Judgement | None:
         """The judgement as its raw replies are read today; None where no parser knows the protocol."""
-        if self.protocol is not None and self.protocol.name == record.protocol:
-            return self.protocol.reparsed(record, conversation)
-        kind = PROTOCOLS.get(record.protocol)
-        if kind is None:
-            return None
-        # Reading a reply needs the protocol's criteria only, and they belong to the class: evidence of a
-        # suite that prompts/ does not have (any more) can still be held against its raw replies.
-        blank = kind.__new__(kind)
-        try:
-            return blank.reparsed(record, conversation)
-        except AttributeError:
-            return None
+        return reread(record, conversation)
 
 
 def measure_of(

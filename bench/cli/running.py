@@ -158,6 +158,6 @@ def _reparse(tree: ResultsTree, job: Job, judges: tuple[str, ...]) -> tuple[int,
             if record.conversation_sha256 != messages_sha256(conversation.messages):
                 continue
             seen += 1
-            again = job.protocol.reparsed(record, conversation)
+            again = job.protocol.reread(record, conversation)
             changed += again != record and tree.write_judgement(again, replace=True)
     return changed, seen

@@ -17,7 +17,7 @@ def all_schemas() -> dict[str, dict[str, Any]]:
     from bench.agreement.report import Agreement
     from bench.annotate.records import STUDY_TYPES
     from bench.audit.findings import AuditReport
-    from bench.protocols._likeness import LikenessLine
+    from bench.protocols.human_likeness import LikenessLine
     from bench.scores.analyses.report import Report
     from bench.scores.board import Board
     from bench.scores.rankmap import RankMap

@@ -1,60 +1,79 @@
-"""What every protocol offers to the run, and what they share."""
+"""What every protocol offers to a run, and the parts that protocols share."""
 
 from __future__ import annotations
 
-import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, ClassVar
 
 from pydantic import JsonValue
 
 from bench.audio.sounds import Sounds
-from bench.catalog import Catalog, Sampling
-from bench.chat.requests import ChatRequest, Reply
+from bench.catalog import Catalog
+from bench.chat.requests import Sound
 from bench.errors import CatalogError
 from bench.prompts import PromptSet
-from bench.protocol_facts import ProtocolFacts
-from bench.records import Call, Cell, Conversation, Judgement, Message, Role, sha256_of
+from bench.protocol_facts import facts_of
+from bench.protocols.calls import Ask, Calls, JsonSchema, failure_of
+from bench.protocols.verdicts import Reading, joined, reread_calls
+from bench.records import (
+    Call,
+    Cell,
+    Conversation,
+    Failure,
+    Judgement,
+    Message,
+    Role,
+    Scene,
+    messages_sha256,
+    sealed,
+    sha256_of,
+)
 from bench.suites import Suite
 from bench.toml_entries import Entry, entry_from
-
-Ask = Callable[[ChatRequest], Awaitable[Reply]]
-"""Sends one request and returns how it ended."""
-
-ASKS = 3
-"""How often a model is asked for one usable reply: once, and again with the fault named."""
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """Expected calls and tokens of one cell's work, by role. Tokens are guesses from prompt lengths."""
+    """Expected calls and tokens of one role in one cell. Tokens are guesses from prompt lengths."""
 
-    calls: dict[Role, int]
-    prompt_tokens: dict[Role, int]
-    completion_tokens: dict[Role, int]
-    audio_prompt_tokens: Mapping[Role, int] = field(default_factory=dict)
-    """Of the prompt tokens, those of sound."""
-    audio_completion_tokens: Mapping[Role, int] = field(default_factory=dict)
+    calls: int
+    prompt_tokens: int
+    completion_tokens: int
+    audio_prompt_tokens: int = 0
+    """How many of the prompt tokens are sound."""
+    audio_completion_tokens: int = 0
+
+
+@dataclass
+class Talk:
+    """A conversation while it is being held."""
+
+    messages: list[Message] = field(default_factory=list)
+    calls: list[Call] = field(default_factory=list)
+    repairs: list[str] = field(default_factory=list)
+    failure: Failure | None = None
 
 
 class NoOptions(Entry):
-    """The ``[options]`` of a protocol that has none."""
+    """The ``[options]`` of a protocol without options."""
 
 
-class Protocol(ABC):
-    """One suite in one language, ready to be played and judged."""
+class Protocol(Calls, ABC):
+    """One suite in one language, ready to be played and judged.
 
-    name: ClassVar[str]
-    """Also the name of its module, of its facts file and of its folder in prompts/."""
-    facts: ClassVar[ProtocolFacts]
+    Raises CatalogError if the suite lacks what the protocol needs, or has what the protocol ignores.
+    """
+
     options_type: ClassVar[type[Entry]] = NoOptions
 
     def __init__(self, suite: Suite, language: str, catalog: Catalog) -> None:
-        self.suite = suite
+        super().__init__(suite, catalog)
+        self.name = suite.protocol
+        self.facts = facts_of(self.name)
         self.language = language
-        self.catalog = catalog
         self.scenes = suite.language(language)
         self.sounds = Sounds()
         self._check_suite()
@@ -62,29 +81,28 @@ class Protocol(ABC):
         self.prompts = PromptSet(suite.prompts / suite.protocol, language, self.facts.roles)
 
     def _check_suite(self) -> None:
-        """Raise CatalogError where the suite's file lacks what the protocol needs, or has what it ignores."""
         where, name = f"suite {self.suite.id}", f"protocol {self.name}"
-        interrogates = self.facts.interrogated
-        if interrogates and self.suite.interrogator is None:
+        interrogated = self.facts.interrogated
+        if interrogated and self.suite.interrogator is None:
             raise CatalogError(
-                "key 'interrogator' is missing", where=where, hint=f"Name one model there: {name} needs it."
+                "key 'interrogator' is missing", where=where, hint=f"Name one model: {name} needs it."
             )
-        if self.suite.interrogator is not None and not interrogates:
-            raise CatalogError(f"{name} has no interrogator", where=where, hint="Take [interrogator] out.")
+        if self.suite.interrogator is not None and not interrogated:
+            raise CatalogError(f"{name} has no interrogator", where=where, hint="Remove [interrogator].")
         where = f"{where}: languages.{self.language}"
         if self.facts.plays_items and not self.scenes.items:
-            hint = "Name the file of its items by `items`."
+            hint = "Set `items` to the name of the file."
             raise CatalogError(f"{name} plays the items of a data set", where=where, hint=hint)
         if self.scenes.items and not self.facts.plays_items:
-            hint = "Choose `characters` and `situations`, no `items`."
+            hint = "Set `characters` and `situations` instead of `items`."
             raise CatalogError(f"{name} plays cards in situations", where=where, hint=hint)
 
     def check_models(self, players: Iterable[str], judges: Iterable[str]) -> None:
-        """Raise CatalogError where one of these models cannot do what the protocol asks of it."""
+        """Raise CatalogError if one of these models cannot do what the protocol asks of it."""
         for name in (*players, *judges):
             if self.catalog.recordings(name) is not None:
                 raise CatalogError(
-                    f"{name!r} is a folder of recordings, which nobody can ask",
+                    f"{name!r} is a folder of recordings and cannot be called",
                     where=f"suite {self.suite.id}: protocol {self.name}",
                     hint="Name a model that is called.",
                 )
@@ -92,66 +110,139 @@ class Protocol(ABC):
     # What each protocol defines
 
     @abstractmethod
-    def turns(self, cell: Cell) -> int:
-        """How many turns a cell's conversation has."""
+    def conversation_inputs(self, cell: Cell) -> dict[str, JsonValue]:
+        """Everything a cell's conversation depends on, besides protocol, language and player.
+
+        It goes into the fingerprint, by which stale results are recognised.
+        """
 
     @abstractmethod
-    def conversation_fingerprint(self, cell: Cell) -> str:
-        """SHA-256 of everything that a cell's conversation is made from."""
-
-    @abstractmethod
-    def judgement_fingerprint(self, cell: Cell, judge: str, conversation_sha256: str) -> str:
-        """SHA-256 of everything that a judgement is made from."""
+    def judgement_inputs(self, cell: Cell) -> dict[str, JsonValue]:
+        """Everything a judgement depends on, besides protocol, template, judge and conversation."""
 
     @abstractmethod
     async def converse(self, cell: Cell, ask: Ask) -> Conversation:
         """Hold a cell's conversation. A failure is a record too."""
 
     @abstractmethod
-    async def judge(self, conversation: Conversation, judge: str, ask: Ask) -> Judgement:
-        """Have a complete conversation judged. A failure is a record too."""
+    def estimate(self, cell: Cell) -> Mapping[Role, Estimate]:
+        """Expected work of a cell's conversation and of one judge's judgement, by role that is called."""
 
-    @abstractmethod
-    def reparsed(self, judgement: Judgement, conversation: Conversation) -> Judgement:
-        """The judgement as today's parser reads its kept raw replies; equal where nothing changes."""
+    # The judge's part, unless the interrogator judges while it talks
 
-    @abstractmethod
-    def estimate(self, cell: Cell) -> Estimate:
-        """What a cell's conversation and one judge's judgement of it are likely to take."""
+    def judge_prompt(self, conversation: Conversation, number: int) -> str:
+        """The judge's question ``number`` (from 1) about a complete conversation."""
+        raise NotImplementedError
 
-    # What they share, unless they know better
+    def judge_schema(self, conversation: Conversation, judge: str) -> JsonSchema:
+        """JSON Schema of the judge's reply."""
+        raise NotImplementedError
 
-    @property
-    def interrogator(self) -> str:
-        """The suite's interrogator, which every protocol with that role has."""
-        assert self.suite.interrogator is not None  # _check_suite
-        return self.suite.interrogator
+    @classmethod
+    def read_verdict(cls, text: str, number: int, conversation: Conversation) -> Reading:
+        """Parse the judge's reply to question ``number``. Raises ReplyFault."""
+        raise NotImplementedError
 
-    @property
-    def interrogator_sampling(self) -> Sampling:
-        """What the interrogator is sampled with."""
-        assert self.suite.entry.interrogator is not None  # _check_suite
-        return self.suite.entry.interrogator.sampling
-
-    def talkers(self, player: str) -> tuple[tuple[Role, str], ...]:
-        """Role and model of all that are called while a conversation is held."""
-        asking: tuple[tuple[Role, str], ...] = (
-            (("interrogator", self.interrogator),) if self.facts.interrogated else ()
-        )
-        return (*asking, ("player", player))
-
-    def talk_calls(self, cell: Cell) -> int:
-        """Calls that a conversation takes if nothing has to be asked twice."""
-        return self.turns(cell) * len(self.talkers(cell.player))
+    async def judge_sounds(self, conversation: Conversation) -> tuple[Sound, ...]:
+        """Sounds that go with the judge's question."""
+        return ()
 
     def judge_calls(self) -> int:
-        """Calls that a judgement takes if nothing has to be asked twice."""
+        """Questions to a judge about one conversation, which is its number of calls without retries."""
         return 0 if self.facts.judged_in_talk else 1
 
+    async def judge(self, conversation: Conversation, judge: str, ask: Ask) -> Judgement:
+        """Have ``judge`` score a complete conversation. A failure is a record too."""
+        schema = self.judge_schema(conversation, judge)
+        sounds = await self.judge_sounds(conversation)
+        readings: list[Reading] = []
+        replies: list[tuple[Call, str]] = []
+        for number in range(1, self.judge_calls() + 1):
+            tries = await self.ask_until_read(
+                "judge",
+                judge,
+                conversation,
+                [Message(role="user", content=self.judge_prompt(conversation, number))],
+                partial(self.read_verdict, number=number, conversation=conversation),
+                ask,
+                schema=schema,
+                seed=(number,) if self.facts.compared_answers else (),
+                sounds=sounds,
+            )
+            replies += [(self.call_record(t, attempt), t.reply.text) for attempt, t in enumerate(tries, 1)]
+            fault = failure_of("judge", len(tries), tries[-1])
+            if fault is not None and tries[-1].fault:  # the judgement keeps all replies anyway
+                fault = fault.model_copy(update={"raw": None})
+            readings.append(tries[-1].value or Reading(failure=fault))
+            if fault is not None:
+                break
+        return self.judgement_of(conversation, judge, joined(self.facts, readings), replies)
+
+    def judgement_of(
+        self,
+        conversation: Conversation,
+        judge: str,
+        reading: Reading,
+        replies: Sequence[tuple[Call, str]] = (),
+    ) -> Judgement:
+        """The record of a verdict with the calls and raw replies that it was read from."""
+        sha256 = messages_sha256(conversation.messages)
+        return sealed(
+            Judgement(
+                **conversation.cell().plain(),
+                judge=judge,
+                fingerprint=self.judgement_fingerprint(conversation, judge, sha256),
+                conversation_sha256=sha256,
+                status="ok" if reading.failure is None else "failed",
+                turns=reading.turns,
+                repairs=reading.repairs,
+                raw=tuple(text for _, text in replies),
+                calls=tuple(call for call, _ in replies),
+                failure=reading.failure,
+            )
+        )
+
+    @classmethod
+    def reread(cls, judgement: Judgement, conversation: Conversation) -> Judgement:
+        """``judgement`` with its raw replies re-parsed; equal if nothing changed."""
+        reading = cls.verdict_in(judgement, conversation)
+        return sealed(
+            judgement.model_copy(
+                update={
+                    "status": "ok" if reading.failure is None else "failed",
+                    "turns": reading.turns,
+                    "repairs": reading.repairs,
+                    "failure": reading.failure,
+                }
+            )
+        )
+
+    @classmethod
+    def verdict_in(cls, judgement: Judgement, conversation: Conversation) -> Reading:
+        """The verdict that the raw replies of ``judgement`` hold."""
+        read = partial(cls.read_verdict, conversation=conversation)
+        return reread_calls(facts_of(judgement.protocol), judgement, read)
+
+    # Shared, unless a protocol overrides it
+
+    def turns(self, cell: Cell) -> int:
+        """Number of turns of a cell's conversation."""
+        return 1
+
+    def talkers(self, player: str) -> tuple[tuple[Role, str], ...]:
+        """Role and model of everyone who is called while a conversation is held."""
+        interrogator = self.suite.interrogator
+        first: tuple[tuple[Role, str], ...] = (("interrogator", interrogator),) if interrogator else ()
+        return (*first, ("player", player))
+
+    def talk_calls(self, cell: Cell) -> int:
+        """Calls of a conversation without retries."""
+        return self.turns(cell) * len(self.talkers(cell.player))
+
     def verdicts_due(self, conversation: Conversation) -> int:
-        """How many turns an ok judgement of ``conversation`` has: one for each answer, unless a protocol says
-        otherwise."""
-        return answers_in(conversation)
+        """Number of entries in a complete verdict: one for each question that compares answers, else one for
+        each answer."""
+        return self.judge_calls() if self.facts.compared_answers else len(conversation.answers())
 
     def cells(self, player: str) -> list[Cell]:
         """Every cell of a player, characters first."""
@@ -168,85 +259,68 @@ class Protocol(ABC):
             for character, situation in self.scenes.pairs
         ]
 
-    def parameters(self, model: str, sampling: Sampling) -> dict[str, JsonValue]:
-        """Sampling of a role with the model's own on top, less what the model refuses."""
-        entry = self.catalog.model(model)
-        merged = sampling.given() | entry.sampling.given()
-        return {key: value for key, value in merged.items() if key not in entry.drop_parameters}
+    # Fingerprints
 
-    def player_parameters(self, player: str) -> dict[str, JsonValue]:
-        """What the player is sampled with."""
-        return self.parameters(player, self.suite.entry.player.sampling)
-
-    def model_facts(self, model: str, sampling: Sampling) -> dict[str, JsonValue]:
-        """What of a model's entry decides its answers: part of a fingerprint."""
-        entry = self.catalog.model(model)
-        provider = self.catalog.providers[entry.provider]
-        return {
-            "provider": entry.provider,
-            "model": entry.model,
-            "system_role": provider.system_role if entry.system_role is None else entry.system_role,
-            "parameters": self.parameters(model, sampling),
-            "system_extra": entry.system_extra,
-        }
-
-    def request(
-        self,
-        role: Role,
-        model: str,
-        messages: Sequence[Message],
-        sampling: Sampling,
-        *,
-        schema: dict[str, JsonValue] | None,
-        seed_of: Sequence[object],
-        attempt: int,
-    ) -> ChatRequest:
-        """One call. ``seed_of`` tells it from every other call of the suite; ``attempt`` counts from 0, and a
-        later one is answered anew even where the request is the same."""
-        seeded = self.catalog.provider_of(model).seed
-        return ChatRequest(
-            model=model,
-            role=role,
-            messages=tuple(messages),
-            parameters=self.parameters(model, sampling),
-            response_schema=schema,
-            seed=_seed([self.suite.id, self.suite.entry.version, role, attempt, *seed_of])
-            if seeded
-            else None,
-            sample=attempt,
+    def conversation_fingerprint(self, cell: Cell) -> str:
+        """SHA-256 of everything that a cell's conversation depends on."""
+        return sha256_of(
+            {
+                "protocol": self.name,
+                "language": self.language,
+                "player": self.player_facts(cell),
+                **self.conversation_inputs(cell),
+            }
         )
 
-    def call_record(self, request: ChatRequest, reply: Reply, turn: int, raw: str | None = None) -> Call:
-        """What is kept of a call."""
-        entry = self.catalog.model(request.model)
-        return Call(
-            role=request.role,
-            turn=turn,
-            provider=entry.provider,
-            model=entry.model,
-            parameters=dict(request.parameters),
-            outcome=reply.outcome,
-            finish_reason=reply.finish_reason,
-            usage=reply.usage,
-            cost=None if reply.cost is None else f"{reply.cost.normalize():f}",
-            batch=reply.batch,
-            seed=request.seed,
-            system_fingerprint=reply.system_fingerprint,
-            served_model=reply.served_model,
-            raw=raw,
+    def judgement_fingerprint(self, cell: Cell, judge: str, conversation_sha256: str) -> str:
+        """SHA-256 of everything that a judgement depends on."""
+        if self.facts.judged_in_talk:
+            made_by: dict[str, JsonValue] = {"judge": judge}
+        else:
+            made_by = {"template": self.prompts.sha256("judge"), "judge": self.model_facts("judge", judge)}
+        inputs = {"protocol": self.name, "conversation": conversation_sha256, **made_by}
+        return sha256_of(inputs | self.judgement_inputs(cell))
+
+    def player_facts(self, cell: Cell) -> dict[str, JsonValue]:
+        """The player's part of a conversation's fingerprint."""
+        return self.model_facts("player", cell.player)
+
+    async def player_turn(self, cell: Cell, prompt: str, talk: Talk, ask: Ask, turn: int = 1) -> None:
+        """Have the player answer ``talk``, with ``prompt`` as system prompt; retry an empty answer."""
+        extra = self.catalog.model(cell.player).system_extra
+        system = Message(role="system", content=f"{extra}\n\n{prompt}" if extra else prompt)
+        seed = (turn,) if self.facts.multi_turn else ()
+        tries = await self.ask_until_read(
+            "player", cell.player, cell, [system, *talk.messages], str, ask, seed=seed
+        )
+        talk.calls += [self.call_record(t, turn) for t in tries]
+        talk.failure = failure_of("player", turn, tries[-1])
+        if tries[-1].value is not None:
+            talk.messages.append(Message(role="assistant", content=tries[-1].value))
+
+    # Records
+
+    def conversation_of(self, cell: Cell, talk: Talk, scene: Scene) -> Conversation:
+        """The record of a conversation that has ended."""
+        return sealed(
+            Conversation(
+                **cell.plain(),
+                fingerprint=self.conversation_fingerprint(cell),
+                scene=scene,
+                status="complete" if talk.failure is None else "failed",
+                messages=tuple(talk.messages),
+                calls=tuple(talk.calls),
+                repairs=tuple(talk.repairs),
+                failure=talk.failure,
+            )
         )
 
 
-def answers_in(conversation: Conversation) -> int:
-    """Answers of the player; a greeting before the first question is none."""
-    asked = answers = 0
-    for message in conversation.messages:
-        asked += message.role == "user"
-        answers += message.role == "assistant" and asked > 0
-    return answers
-
-
-def _seed(parts: Sequence[object]) -> int:
-    """A 31-bit seed, the same on every machine for the same call."""
-    digest = hashlib.sha256(sha256_of([str(part) for part in parts]).encode()).digest()
-    return int.from_bytes(digest[:4], "big") >> 1
+def strict_object(properties: JsonSchema) -> JsonSchema:
+    """JSON Schema of an object with exactly these keys, in the form that every strict provider accepts."""
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }

@@ -90,7 +90,7 @@ async def wanted(protocol: Protocol, plan: Plan, chat: Chat) -> list[Want]:
                 assert item.conversation is not None
                 prepared = await _first_ask(protocol, item.conversation, judge, chat)
                 if prepared is not None:
-                    tokens = protocol.estimate(item.cell).completion_tokens["judge"]
+                    tokens = protocol.estimate(item.cell)["judge"].completion_tokens
                     found.append(Want(prepared, item.cell, judge, tokens))
     return found
 

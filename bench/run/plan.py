@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from decimal import Decimal
 from typing import Literal
 
@@ -155,20 +155,13 @@ def estimate(plan: Plan, protocol: Protocol, catalog: Catalog) -> list[RoleCost]
     """Expected calls, tokens and cost by role and model. Guesses: prompts are measured, answers assumed."""
     totals: dict[tuple[Role, str], Counter[str]] = {}
     for item in plan.work:
-        guess = protocol.estimate(item.cell)
+        guesses = protocol.estimate(item.cell)
         models: list[tuple[Role, str]] = [("judge", judge) for judge in item.judges]
         if item.talk:
             models += protocol.talkers(item.cell.player)
         for role, model in models:
-            if not guess.calls[role]:
-                continue
-            totals.setdefault((role, model), Counter()).update(
-                calls=guess.calls[role],
-                prompt_tokens=guess.prompt_tokens[role],
-                completion_tokens=guess.completion_tokens[role],
-                audio_prompt_tokens=guess.audio_prompt_tokens.get(role, 0),
-                audio_completion_tokens=guess.audio_completion_tokens.get(role, 0),
-            )
+            if role in guesses:
+                totals.setdefault((role, model), Counter()).update(asdict(guesses[role]))
     return [_role_cost(role, model, totals[role, model], catalog) for role, model in sorted(totals)]
 
 

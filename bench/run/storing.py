@@ -31,7 +31,7 @@ class Keeper:
         player = conversation.player
         with self._lock:
             if player not in self._introduced:
-                info = self._catalog.player_info(player, self._protocol.player_parameters(player))
+                info = self._catalog.player_info(player, self._protocol.parameters("player", player))
                 self._tree.write_player(conversation.suite, conversation.language, info)
                 self._introduced.add(player)
         for audio in sounds_of(conversation):

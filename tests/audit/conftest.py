@@ -74,7 +74,7 @@ class Audited:
 async def _play(tiny: Tiny) -> None:
     protocol, tree, script = tiny.protocol(), tiny.tree, Script()
     for player in PLAYERS:
-        info = tiny.catalog().player_info(player, protocol.player_parameters(player))
+        info = tiny.catalog().player_info(player, protocol.parameters("player", player))
         tree.write_player("tiny", "en", info)
         for cell in protocol.cells(player):
             conversation = await protocol.converse(cell, script)

@@ -230,7 +230,7 @@ def test_a_judge_that_left_the_catalog_is_a_note(audited: Audited) -> None:
 
 def test_a_recorded_failure_is_a_note(audited: Audited) -> None:
     failed = {"status": "failed", "turns": (), "raw": ("x",), "calls": audited.judgement.calls[:1]}
-    again = audited.tiny.protocol().reparsed(
+    again = audited.tiny.protocol().reread(
         audited.judgement.model_copy(update=failed), read_record(Conversation, audited.conversation_file)
     )
     audited.rewrite(again)

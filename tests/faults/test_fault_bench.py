@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bench.chat import RetryPolicy
-from bench.protocols.base import ASKS
+from bench.protocols.calls import ASKS
 from tests.faults.fault_cases import QUICK, Ended, all_cases
 from tests.faults.fault_table import PAGE, TABLE, Row, with_table
 from tests.scripted_server import FAULTS

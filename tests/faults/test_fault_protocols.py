@@ -69,4 +69,4 @@ def test_every_fault_is_read_or_a_recorded_failure(case: str, tmp_path: Path) ->
         else:
             assert verdict is not None
             assert len(verdict.turns) == protocol.verdicts_due(talk)
-            assert protocol.reparsed(verdict, talk) == verdict
+            assert protocol.reread(verdict, talk) == verdict

@@ -11,7 +11,7 @@ import pytest
 
 from bench import cli
 from bench.chat import RetryPolicy, client
-from bench.protocols.base import ASKS
+from bench.protocols.calls import ASKS
 from bench.records import Conversation, Judgement
 from tests.scripted_server import FAULTS, ScriptedServer, faulty
 from tests.tiny import CARD, SITUATION, Tiny, edit, make_tiny

@@ -9,10 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.protocols._likeness import BANDS
-from bench.protocols.pingpong_v1 import FACTS
+from bench.protocol_facts import facts_of
 from bench.replies import REPAIRS, ReplyFault, banded, rating
 from tests.scripted_server import rating as plausible_rating
+
+BANDS = facts_of("human_likeness").bands
+FACTS = facts_of("pingpong_v1")
 
 
 @given(st.text() | st.text().map(lambda t: f'{{"analysis": "", "band": "{t}", "score": {t}}}'))

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bench.protocols._likeness import orders_of
+from bench.protocol_facts import answer_orders
 from bench.scores.analyses.orders import order_effects
 from bench.scores.analyses.turns import by_turn
 from bench.scores.frame import load
@@ -27,7 +27,7 @@ def effects(evidence: Evidence) -> dict[str, dict[Any, Any]]:
 def test_every_order_of_an_item_is_there_once_and_places_are_shared_out_evenly() -> None:
     starts = set()
     for n in range(60):
-        orders = orders_of("ann", f"item-{n}")
+        orders = answer_orders("ann", f"item-{n}", 3)
         assert len(set(orders)) == 6
         for square in (orders[:3], orders[3:]):
             for place in range(3):
@@ -37,7 +37,7 @@ def test_every_order_of_an_item_is_there_once_and_places_are_shared_out_evenly()
 
 
 def test_orders_are_the_same_on_every_machine() -> None:
-    assert orders_of("mae", "birthday")[:2] == ((3, 2, 1), (2, 1, 3))
+    assert answer_orders("mae", "birthday", 3)[:2] == ((3, 2, 1), (2, 1, 3))
 
 
 def test_spread_bands_and_places(evidence: Evidence) -> None:
@@ -48,7 +48,7 @@ def test_spread_bands_and_places(evidence: Evidence) -> None:
     assert found["other_band"]["value"] == 0.5
     moved: dict[int, list[int]] = {1: [], 2: [], 3: []}
     for (character, situation), half in ((("ann", "one"), 10), (("cid", "two"), 2)):
-        first, second = (order[0] for order in orders_of(character, situation)[:2])
+        first, second = (order[0] for order in answer_orders(character, situation, 3)[:2])
         moved[first].append(-half)
         moved[second].append(half)
     for answer, values in moved.items():

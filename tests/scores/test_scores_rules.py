@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.boards.loading import load_board
-from bench.protocol_facts import facts_of, known_protocols
-from bench.protocols import PROTOCOLS
+from bench.protocol_facts import facts_of
 from bench.scores.analyses.swaps import board_scores
 from bench.scores.board import Board, BoardRow
 from bench.scores.compare import methods as all_methods
@@ -44,12 +43,6 @@ def version_1(tmp_path: Path) -> Evidence:
     evidence.played("bob", {"c/s": {"a": [(8, 8, 8)]}, "c/t": {"a": [(8, 8, 8)]}}, ["x" * 200])
     evidence.played("cid", {"c/s": {"a": [(9, 9, 9)]}, "c/t": {"a": [(9, 9, 9)]}}, ["x" * 500])
     return evidence
-
-
-def test_the_facts_are_the_protocols_own() -> None:
-    assert set(known_protocols()) == set(PROTOCOLS)
-    for name, kind in PROTOCOLS.items():
-        assert kind.facts == facts_of(name)
 
 
 def test_facts_of_the_protocols_that_are_here() -> None:

@@ -10,7 +10,7 @@ from bench import __version__
 from bench.catalog import Catalog, Model, Provider
 from bench.chat.secrets import secrets_of
 from bench.errors import CatalogError
-from bench.protocols import PROTOCOLS, Protocol
+from bench.protocols import Protocol, protocol_class
 from bench.records import Record
 from bench.suites import Card, Item, SceneSet, Situation, Suite, SuiteEntry
 
@@ -83,7 +83,12 @@ def protocol_of(bundle: Bundle, folder: Path) -> Protocol:
         {name: Provider.model_validate(p) for name, p in bundle.providers.items()},
         {name: Model.model_validate(m) for name, m in bundle.models.items()},
     )
-    return PROTOCOLS[bundle.protocol](suite, bundle.language, catalog)
+    kind = protocol_class(bundle.protocol)
+    if kind is None:
+        raise CatalogError(
+            f"this worker has no protocol {bundle.protocol!r}", hint="Install the same Dramaturg."
+        )
+    return kind(suite, bundle.language, catalog)
 
 
 def shared(name: str, provider: Provider, workers: int, catalog: Catalog) -> Provider:

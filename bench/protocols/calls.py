@@ -1,0 +1,191 @@
+"""How the models of a suite are called: parameters, seeds, retries of unusable replies, records of calls."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from pydantic import JsonValue
+
+from bench.catalog import Catalog, Sampling
+from bench.chat.requests import ChatRequest, Reply, Sound
+from bench.records import Call, Cell, Failure, Message, Role, sha256_of
+from bench.replies import ReplyFault
+from bench.suites import Suite
+
+T = TypeVar("T")
+JsonSchema = dict[str, JsonValue]
+
+Ask = Callable[[ChatRequest], Awaitable[Reply]]
+"""Sends one request and returns its reply."""
+
+ASKS = 3
+"""Maximum number of calls for one usable reply: a first one, and retries that name the fault."""
+READABLE = ("ok", "length")
+"""Outcomes whose text is parsed."""
+
+
+@dataclass(frozen=True)
+class Try(Generic[T]):
+    """One call: the parsed ``value``, or the ``fault`` of the reply (empty if the call itself failed)."""
+
+    request: ChatRequest
+    reply: Reply
+    value: T | None
+    fault: str = ""
+
+
+def complaint(fault: str) -> str:
+    """What a retry adds to the prompt."""
+    return f"\n\nYour last reply could not be used. {fault.rstrip('.')}. Send the whole JSON object again."
+
+
+def ended_as(reply: Reply) -> str:
+    """Why a call brought no usable reply."""
+    return reply.detail or f"the call ended as {reply.outcome}"
+
+
+def failure_of(role: Role, turn: int, last: Try[T]) -> Failure | None:
+    """Why the last of several tries failed; None if it succeeded."""
+    if last.value is not None:
+        return None
+    return Failure(
+        role=role,
+        turn=turn,
+        outcome="parse_error" if last.fault else last.reply.outcome,
+        reason=last.fault or ended_as(last.reply),
+        raw=last.reply.text or None,
+    )
+
+
+class Calls:
+    """Calls of the models of one suite."""
+
+    def __init__(self, suite: Suite, catalog: Catalog) -> None:
+        self.suite = suite
+        self.catalog = catalog
+
+    def parameters(self, role: Role, model: str) -> dict[str, JsonValue]:
+        """Sampling parameters that are sent: the suite's for ``role``, overridden by the model's own, without
+        those that the model refuses."""
+        suite = self.suite.entry
+        settings = {"player": suite.player, "interrogator": suite.interrogator, "judge": suite.judge}[role]
+        entry = self.catalog.model(model)
+        merged = (settings.sampling if settings else Sampling()).given() | entry.sampling.given()
+        return {key: value for key, value in merged.items() if key not in entry.drop_parameters}
+
+    def limit_for(self, model: str, limit: int) -> int | None:
+        """``limit`` (characters of a string) if the model's provider can enforce it, else None."""
+        return limit if self.catalog.provider_of(model).schema_limits else None
+
+    async def ask_until_read(
+        self,
+        role: Role,
+        model: str,
+        cell: Cell,
+        messages: Sequence[Message],
+        read: Callable[[str], T],
+        ask: Ask,
+        *,
+        schema: JsonSchema | None = None,
+        seed: tuple[object, ...] = (),
+        sounds: tuple[Sound, ...] = (),
+    ) -> list[Try[T]]:
+        """Ask up to ASKS times; the last try has a value, or is the failure.
+
+        Asks again if the reply is empty or ``read`` raises ReplyFault. A retry names the fault in the
+        prompt, except to the player. Other arguments: see :meth:`request`.
+        """
+        tries: list[Try[T]] = []
+        wording = list(messages)
+        for attempt in range(ASKS):
+            request = self.request(
+                role, model, cell, wording, schema=schema, seed=seed, attempt=attempt, sounds=sounds
+            )
+            reply = await ask(request)
+            value, fault = None, ""
+            if reply.outcome in READABLE:
+                try:
+                    value = read(reply.text)
+                except ReplyFault as error:
+                    fault = error.fault
+            tries.append(Try(request, reply, value, fault))
+            if not fault and reply.outcome != "empty":
+                break
+            if role != "player":
+                fault = fault or ("It was empty" if role == "interrogator" else ended_as(reply))
+                last = messages[-1].model_copy(update={"content": messages[-1].content + complaint(fault)})
+                wording = [*messages[:-1], last]
+        return tries
+
+    def request(
+        self,
+        role: Role,
+        model: str,
+        cell: Cell,
+        messages: Sequence[Message],
+        *,
+        schema: JsonSchema | None = None,
+        seed: tuple[object, ...] = (),
+        attempt: int = 0,
+        sounds: tuple[Sound, ...] = (),
+    ) -> ChatRequest:
+        """One call of ``role`` in ``cell``.
+
+        ``seed`` distinguishes it from the role's other calls in the cell. ``attempt`` counts retries, which
+        are answered anew even if the request is the same.
+        """
+        parts = [self.suite.id, self.suite.entry.version, role, attempt]
+        parts += [model] if role == "judge" else []
+        parts += [cell.language, cell.player, cell.character, cell.situation, *seed]
+        return ChatRequest(
+            model=model,
+            role=role,
+            messages=tuple(messages),
+            parameters=self.parameters(role, model),
+            response_schema=schema,
+            seed=_seed(parts) if self.catalog.provider_of(model).seed else None,
+            sample=attempt,
+            sounds=sounds,
+        )
+
+    def model_facts(self, role: Role, model: str) -> dict[str, JsonValue]:
+        """The parts of a model's catalog entry that its answers depend on."""
+        entry = self.catalog.model(model)
+        provider = self.catalog.providers[entry.provider]
+        return {
+            "provider": entry.provider,
+            "model": entry.model,
+            "system_role": provider.system_role if entry.system_role is None else entry.system_role,
+            "parameters": self.parameters(role, model),
+            "system_extra": entry.system_extra,
+        }
+
+    def call_record(self, made: Try[T], turn: int, raw: str | None = None) -> Call:
+        """The record of a call."""
+        request, reply = made.request, made.reply
+        entry = self.catalog.model(request.model)
+        return Call(
+            role=request.role,
+            turn=turn,
+            provider=entry.provider,
+            model=entry.model,
+            parameters=dict(request.parameters),
+            outcome=reply.outcome,
+            finish_reason=reply.finish_reason,
+            usage=reply.usage,
+            cost=None if reply.cost is None else f"{reply.cost.normalize():f}",
+            batch=reply.batch,
+            seed=request.seed,
+            system_fingerprint=reply.system_fingerprint,
+            served_model=reply.served_model,
+            raw=raw,
+        )
+
+
+def _seed(parts: Sequence[object]) -> int:
+    """A 31-bit seed, the same on every machine for the same call."""
+    digest = hashlib.sha256(sha256_of([str(part) for part in parts]).encode()).digest()
+    return int.from_bytes(digest[:4], "big") >> 1

@@ -1,0 +1,147 @@
+"""What the PingPong protocols share: a model plays a character card, an interrogator questions it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol as Interface
+from typing import TypeVar
+
+from pydantic import JsonValue
+
+from bench.chat.requests import estimated_tokens
+from bench.protocols.base import Estimate, Protocol, Talk
+from bench.protocols.calls import Ask, JsonSchema, failure_of
+from bench.records import Cell, Conversation, Criterion, Message, Scene
+from bench.suites import Card, Situation
+
+ANSWER_TOKENS = 220
+"""Assumed length of a player's answer if nothing limits it, for estimates."""
+
+
+class Repaired(Interface):
+    """A parsed reply and what had to be repaired in it."""
+
+    @property
+    def repairs(self) -> tuple[str, ...]: ...
+
+
+R = TypeVar("R", bound=Repaired)
+
+
+@dataclass(frozen=True)
+class Lengths:
+    """Guesses in tokens: of an answer, of a user's message, of a reason, and of all that is sent again with
+    every turn."""
+
+    turns: int
+    answer: int
+    user: int
+    reason: int
+    history: int
+    player: Estimate
+
+
+class CardProtocol(Protocol):
+    """A protocol whose cells are a card in a situation, of as many turns as the situation has."""
+
+    @property
+    def interrogator(self) -> str:
+        """The suite's interrogator."""
+        assert self.suite.interrogator is not None, "checked when the protocol is made"
+        return self.suite.interrogator
+
+    def scene(self, cell: Cell) -> tuple[Card, Situation]:
+        """The card and the situation of a cell."""
+        return self.scenes.cards[cell.character], self.scenes.situations[cell.situation]
+
+    def turns(self, cell: Cell) -> int:
+        return self.suite.turns_of(self.scenes.situations[cell.situation])
+
+    def player_prompt(self, cell: Cell) -> str:
+        """The player's system prompt, without a catalog entry's extra text."""
+        card, situation = self.scene(cell)
+        return self.prompts.player(card, situation, symmetric=self.suite.entry.symmetric)
+
+    async def interrogate(
+        self,
+        cell: Cell,
+        turn: int,
+        talk: Talk,
+        ask: Ask,
+        prompt: str,
+        schema: JsonSchema,
+        read: Callable[[str], R],
+    ) -> R | None:
+        """The interrogator's reply before ``turn``; None if it could not be used, and ``talk`` has failed."""
+        message = Message(role="user", content=prompt)
+        tries = await self.ask_until_read(
+            "interrogator", self.interrogator, cell, [message], read, ask, schema=schema, seed=(turn,)
+        )
+        for made in tries:
+            raw = made.reply.text if made.fault or (made.value and made.value.repairs) else None
+            if self.facts.judged_in_talk:  # verdicts are read from the raw replies
+                raw = made.reply.text or None
+            talk.calls.append(self.call_record(made, turn, raw))
+        talk.failure = failure_of("interrogator", turn, tries[-1])
+        reply = tries[-1].value
+        talk.repairs += [f"turn {turn}: {repair}" for repair in (reply.repairs if reply else ())]
+        return reply
+
+    def held(self, cell: Cell, talk: Talk, summary: str) -> Conversation:
+        """The record of a conversation that has ended; ``summary`` is the line of the card that the
+        interrogator saw, empty if it saw the whole card."""
+        card, situation = self.scene(cell)
+        scene = Scene(
+            character_name=card.char_name,
+            summary=summary,
+            card=self.player_prompt(cell),
+            situation_title=situation.title,
+            situation=situation.text.strip(),
+        )
+        return self.conversation_of(cell, talk, scene)
+
+    def lengths(self, cell: Cell) -> Lengths:
+        """Expected lengths of a cell's messages."""
+        entry = self.suite.entry
+        turns = self.turns(cell)
+        answer = min(ANSWER_TOKENS, int(entry.player.sampling.max_tokens or ANSWER_TOKENS))
+        user = min(60, entry.limits.utterance // 3)
+        history = turns * (turns - 1) // 2 * (user + answer)
+        card = estimated_tokens(self.player_prompt(cell))
+        return Lengths(
+            turns=turns,
+            answer=answer,
+            user=user,
+            reason=min(40, entry.limits.reason // 4),
+            history=history,
+            player=Estimate(turns, turns * (card + user) + history, turns * answer),
+        )
+
+
+def card_facts(card: Card) -> dict[str, JsonValue]:
+    """The parts of a card that a model reads."""
+    return card.model_dump(
+        include={"char_name", "summary", "system_prompt", "example_prompt", "initial_message"}
+    )
+
+
+def utterance_property(limit: int | None) -> JsonSchema:
+    """JSON Schema of a user's message of up to ``limit`` characters."""
+    text: JsonSchema = {"type": "string"}
+    return text if limit is None else text | {"minLength": 1, "maxLength": limit}
+
+
+def rating_properties(criteria: Sequence[Criterion], limit: int | None) -> JsonSchema:
+    """JSON Schemas of what is said of one answer, by key; each reason has up to ``limit`` characters."""
+    reason: JsonSchema = {"type": "string"}
+    if limit is not None:
+        reason["maxLength"] = limit
+    entry: JsonSchema = {"is_refusal_explanation": reason, "is_refusal": {"type": "boolean"}}
+    for criterion in criteria:
+        entry[f"{criterion.name}_explanation"] = reason
+        entry[f"{criterion.name}_score"] = {
+            "type": "integer",
+            "enum": list(range(criterion.low, criterion.high + 1)),
+        }
+    return entry

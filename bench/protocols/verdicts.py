@@ -1,0 +1,77 @@
+"""How a judge's raw replies become one verdict, and become it again when they are re-parsed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from bench.protocol_facts import ProtocolFacts
+from bench.protocols.calls import READABLE
+from bench.records import Call, Failure, Judgement, TurnVerdict
+from bench.replies import ReplyFault
+from bench.replies.faults import in_order
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A verdict as it was parsed from replies."""
+
+    turns: tuple[TurnVerdict, ...] = ()
+    repairs: tuple[str, ...] = ()
+    failure: Failure | None = None
+
+
+ReadVerdict = Callable[[str, int], Reading]
+"""Parses a judge's reply (its text, the number of its question from 1). Raises ReplyFault."""
+
+
+def joined(facts: ProtocolFacts, readings: Sequence[Reading]) -> Reading:
+    """The verdicts on all of a judge's questions as one; if one failed, the whole failed."""
+    for number, reading in enumerate(readings, 1):
+        if reading.failure is not None:
+            label = f"{facts.turn_label.lower()} {number}: " if facts.compared_answers else ""
+            reason = label + reading.failure.reason
+            return Reading(failure=reading.failure.model_copy(update={"reason": reason}))
+    turns = tuple(turn for reading in readings for turn in reading.turns)
+    return Reading(turns, in_order(repair for reading in readings for repair in reading.repairs))
+
+
+def reread_calls(facts: ProtocolFacts, judgement: Judgement, read: ReadVerdict) -> Reading:
+    """The verdict as ``read`` parses the raw replies of ``judgement``.
+
+    Keeps the recorded verdict if there is nothing to parse: no reply, or only calls that failed, such as by a
+    lost connection.
+    """
+    recorded = Reading(judgement.turns, judgement.repairs, judgement.failure)
+    readings = []
+    for number, replies in enumerate(_by_question(judgement), 1):
+        reading = _reread_question(replies, number, read)
+        if reading is None:
+            return recorded
+        readings.append(reading)
+    return joined(facts, readings) if readings else recorded
+
+
+def _by_question(judgement: Judgement) -> Iterator[list[tuple[Call, str]]]:
+    """Calls and raw replies by question; each question begins with a call of turn 1."""
+    replies: list[tuple[Call, str]] = []
+    for call, raw in zip(judgement.calls, judgement.raw, strict=True):
+        if call.turn == 1 and replies:
+            yield replies
+            replies = []
+        replies.append((call, raw))
+    if replies:
+        yield replies
+
+
+def _reread_question(replies: list[tuple[Call, str]], number: int, read: ReadVerdict) -> Reading | None:
+    for attempt, (call, text) in enumerate(replies, 1):
+        if call.outcome not in READABLE:
+            continue
+        try:
+            return read(text, number)
+        except ReplyFault as error:
+            if attempt == len(replies):
+                fault = Failure(role="judge", turn=attempt, outcome="parse_error", reason=error.fault)
+                return Reading(failure=fault)
+    return None
