@@ -210,7 +210,7 @@ class SpeechRoleplay(ItemProtocol[Given]):
             turn=1,
             scores={criterion: reply.score},
             reasons={criterion: reply.reason},
-            detail=reply.steps,
+            detail=reply.steps.model_dump(mode="json", exclude_none=True),
         )
         return Reading((turn,), reply.repairs)
 

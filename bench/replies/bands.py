@@ -51,7 +51,7 @@ def banded(text: str, *, bands: Sequence[Band]) -> Banded:
     band = _band(found.data["band"], bands)
     score = integer(found.data["score"], '"score"', repairs)
     in_range(score, min(low for low, _ in bands), max(high for _, high in bands), '"score"')
-    if found.mended and literals(found.source, "score") != [score]:
+    if found.guessed and literals(found.source, "score") != [score]:
         raise ReplyFault("bad_json", 'The JSON in the reply is malformed around "score".')
     if not band[0] <= score <= band[1]:
         fault = f"The score {score} lies outside the band {named(band)}; it must be a number of its band."

@@ -23,11 +23,11 @@ _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """Data, the repairs it took, and whether json-repair had to guess (``mended``)."""
+    """Data, the repairs it took, and whether json-repair had to guess (``guessed``)."""
 
     data: Any
     repairs: frozenset[str]
-    mended: bool = False
+    guessed: bool = False
 
 
 def strictly(raw: str) -> Decoded | None:
@@ -54,13 +54,13 @@ def repairable(raw: str) -> bool:
     return len(raw) <= MAX_REPAIR_CHARS and raw.count("{") + raw.count("[") <= MAX_REPAIR_BRACKETS
 
 
-def mended(raw: str) -> Decoded | None:
+def repaired(raw: str) -> Decoded | None:
     """``raw`` as json-repair reads it; None if it does not."""
     try:
         data = json_repair.repair_json(raw, return_objects=True, skip_json_loads=True)
     except Exception:  # a guesser fed with hostile text: whatever it trips over, the text is unreadable
         return None
-    return Decoded(data, frozenset({"json_repaired"}), mended=True)
+    return Decoded(data, frozenset({"json_repaired"}), guessed=True)
 
 
 def cleaned(value: Any, repairs: set[str], depth: int = 0) -> Any:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any, Final
 
-from bench.replies.decode import MAX_DEPTH, Decoded, cleaned, mended, repairable, strictly
+from bench.replies.decode import MAX_DEPTH, Decoded, cleaned, repairable, repaired, strictly
 from bench.replies.faults import ReplyFault, in_order, shown
 from bench.replies.reasoning import MARKERS, answer_start, last_closing
 from bench.replies.scan import Scan, Span, outside, scan
@@ -51,12 +51,12 @@ class Found:
     repairs: frozenset[str]
     source: str
     start: int
-    mended: bool
+    guessed: bool
 
     @property
     def sound(self) -> bool:
         """Whether the standard decoder read it whole."""
-        return not self.mended and "truncated" not in self.repairs
+        return not self.guessed and "truncated" not in self.repairs
 
 
 def json_object(text: str, *, required: Collection[str]) -> Parsed:
@@ -102,7 +102,7 @@ def find(text: str, wanted: Wanted) -> Found:
         raise fault or ReplyFault("no_json", wanted.missing)
     repairs = set(found.repairs)
     data = cleaned(found.data, repairs)
-    return Found(data, frozenset(repairs), found.source, found.start, found.mended)
+    return Found(data, frozenset(repairs), found.source, found.start, found.guessed)
 
 
 def _after_reasoning(text: str, whole: Scan, wanted: Wanted) -> Found | None:
@@ -125,7 +125,7 @@ def _after_reasoning(text: str, whole: Scan, wanted: Wanted) -> Found | None:
     except ReplyFault:
         return None
     repairs = found.repairs | {"reasoning_removed"}
-    return Found(found.data, repairs, found.source, found.start, found.mended) if found.sound else None
+    return Found(found.data, repairs, found.source, found.start, found.guessed) if found.sound else None
 
 
 def _leniently(text: str, start: int, wanted: Wanted) -> Found | None:
@@ -154,12 +154,12 @@ def _bind(text: str, found: Scan, start: int, wanted: Wanted) -> Found:
                 repairs |= {slug}
             if not span.closed:
                 repairs |= {"truncated"}
-            return Found(data, repairs, raw, span.start, decoded.mended)
+            return Found(data, repairs, raw, span.start, decoded.guessed)
         if not span.closed and span.height > MAX_DEPTH:
             raise ReplyFault("bad_json", "The JSON in the reply is nested too deeply.")
         if not span.closed:
             raise ReplyFault("truncated", "The reply breaks off before its JSON is complete.")
-        if (decoded is None or decoded.mended) and _hinted(raw, wanted):
+        if (decoded is None or decoded.guessed) and _hinted(raw, wanted):
             raise ReplyFault("bad_json", "The JSON in the reply is malformed and cannot be read.")
     if found.spans:
         raise ReplyFault("missing_key", wanted.missing)
@@ -183,7 +183,7 @@ def _read(raw: str, span: Span, wanted: Wanted) -> Decoded | None:
     decoded = strictly(raw)
     if decoded or not _hinted(raw, wanted) or not repairable(raw):
         return decoded
-    return (wanted.salvage(raw) if wanted.salvage else None) or mended(raw)
+    return (wanted.salvage(raw) if wanted.salvage else None) or repaired(raw)
 
 
 def _around(text: str, found: Scan, start: int) -> set[str]:

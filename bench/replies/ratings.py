@@ -32,7 +32,7 @@ def rating(text: str, *, turn: int, criteria: Sequence[Criterion], more: bool) -
     found = find(text, wanted_object(["is_refusal", *scores]))
     repairs = set(found.repairs)
     verdict = turn_verdict(turn, found.data, criteria, repairs, more=(NEXT,))
-    if found.mended:
+    if found.guessed:
         check_against_source(found.source, [verdict], criteria)
     if not more or verdict.is_refusal:
         return Rating(verdict, None, in_order(repairs))

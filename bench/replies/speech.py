@@ -1,175 +1,247 @@
-"""A judge's reply about a spoken answer: the steps it took, in their order, and its final score."""
+"""The steps a judge takes about a spoken answer: their JSON schema, their parsing and what pages show.
+
+The steps are, in this order: describe the voice, transcribe, read the instruction, check the language, check
+the content, rate each style requirement, rate the naturalness. A failed check ends the list.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
-from pydantic import JsonValue
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, ValidationError, ValidationInfo
+from pydantic import field_validator as validates
+from pydantic.json_schema import SkipJsonSchema
+from pydantic_core import ErrorDetails, PydanticCustomError
 
 from bench.replies.faults import ReplyFault, in_order, shown
 from bench.replies.objects import Found, find, wanted_object
 from bench.replies.values import boolean, in_range, integer, literals
 
 THRESHOLD: Final = 70
-"""Of 100: a style requirement with at least so much is met."""
+"""A style requirement is met from this score on, out of 100."""
 LOWEST, HIGHEST = 1, 5
+CHECKS: Final = ("content", "style", "naturalness")
+"""Steps that are null after an earlier step has decided the score."""
+
 _MARKED: Final = re.compile(r"\[\[\s*+(-?[0-9]{1,9})\s*+\]\]")
 _LAST_WORDS: Final = re.compile(r"final\s++score\W{1,10}\[\[\s*+(-?[0-9]{1,9})\s*+\]\]\W*\Z", re.IGNORECASE)
 
 
+def _repaired(value: Any, info: ValidationInfo, read: Any, kind: str) -> Any:
+    """Read a number or a flag, and note what had to be repaired in the set given as validation context."""
+    try:
+        return read(value, "", info.context if info.context is not None else set())
+    except ReplyFault as fault:
+        raise PydanticCustomError(kind, "wrong type") from fault
+
+
+def _reason(value: Any, info: ValidationInfo) -> str:
+    reason = value if isinstance(value, str) else ""
+    if not reason and info.context is not None:
+        info.context.add("reason_missing")
+    return reason
+
+
+_Integer = Annotated[int, BeforeValidator(lambda value, info: _repaired(value, info, integer, "integer"))]
+_Flag = Annotated[bool, BeforeValidator(lambda value, info: _repaired(value, info, boolean, "boolean"))]
+_Optional = Annotated[str, BeforeValidator(lambda value: value if isinstance(value, str) else "")]
+"""A text that may be missing, such as the role that an instruction need not name."""
+_Reason = Annotated[str, BeforeValidator(_reason), Field(validate_default=True)]
+
+
+class _Step(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+
+class Instruction(_Step):
+    language: _Optional = ""
+    role: _Optional = ""
+    scenario: _Optional = ""
+    style_requirements: tuple[str, ...] = Field(min_length=1)
+
+
+class Language(_Step):
+    response_language: _Optional = ""
+    consistent: _Flag
+
+
+class Content(_Step):
+    reason: _Reason = ""
+    compliant: _Flag
+
+
+class StyleRating(_Step):
+    requirement: _Optional = ""
+    reason: _Reason = ""
+    score: _Integer = Field(ge=0, le=100)
+
+
+class Naturalness(_Step):
+    reason: _Reason = ""
+    highly_natural: _Flag
+
+
+class SpeechSteps(_Step):
+    """A judge's steps as it writes them and as a record's ``detail`` keeps them.
+
+    The fields that the JSON schema omits are added after parsing and kept in records.
+    """
+
+    description: str = Field(pattern=r"\S")
+    transcript: str
+    breaks_off: _Flag
+    instruction: Instruction
+    language: Language
+    content: Content | None = None
+    style: tuple[StyleRating, ...] | None = None
+    naturalness: Naturalness | None = None
+    final: str = Field(default="", exclude=True)
+    """``Final score: [[n]]``; read on its own, because it may also stand after the JSON."""
+
+    threshold: SkipJsonSchema[int] = THRESHOLD
+    """A style requirement is met from this score on."""
+    stopped_at: SkipJsonSchema[str] = ""
+    """The step that decided the score."""
+    derived_score: SkipJsonSchema[int | None] = None
+    """The score that follows from the steps."""
+    consistent: SkipJsonSchema[bool | None] = None
+    """Whether the stated score is the derived one."""
+
+    @validates("style", mode="before")
+    @classmethod
+    def _one_rating_each(cls, rated: Any, info: ValidationInfo) -> Any:
+        if rated is None:
+            return None
+        if not isinstance(rated, list) or not all(isinstance(item, dict) for item in rated):
+            raise PydanticCustomError("style_list", "a list of objects")
+        instruction = info.data.get("instruction")
+        if instruction is not None and len(rated) != len(instruction.style_requirements):
+            raise PydanticCustomError("style_count", "one rating for each requirement")
+        return rated
+
+    @property
+    def decision(self) -> tuple[int, str, str] | None:
+        """The score that follows, the step that decides it and why; None if a later step has to decide."""
+        if not self.language.consistent:
+            spoken = self.language.response_language or "?"
+            return 1, "language", f"The answer is in another language: {spoken}."
+        if self.content is None:
+            return None
+        if not self.content.compliant:
+            return 1, "content", self.content.reason
+        if self.style is None:
+            return None
+        met = sum(rating.score >= self.threshold for rating in self.style)
+        if met < len(self.style):
+            ratings = (f"{rating.requirement or n}: {rating.score}" for n, rating in enumerate(self.style, 1))
+            return (3 if met else 2), "style", "; ".join(ratings)
+        if self.naturalness is None:
+            return None
+        return (5 if self.naturalness.highly_natural else 4), "naturalness", self.naturalness.reason
+
+
 @dataclass(frozen=True)
 class SpeechVerdict:
-    """The judge's final score, why, its steps as data, and what had to be repaired (slugs of ``REPAIRS``).
-
-    ``steps`` also holds ``threshold`` (of style requirements), ``stopped_at`` (the step that decided),
-    ``derived_score`` (what the steps come to by the protocol's rules) and ``consistent`` (whether the final
-    score is that). The final score is never changed.
-    """
+    """A judge's final score as stated, its reason, its steps, and the repairs made (slugs of ``REPAIRS``)."""
 
     score: int
     reason: str
-    steps: dict[str, JsonValue]
+    steps: SpeechSteps
     repairs: tuple[str, ...]
 
 
 def speech_verdict(text: str) -> SpeechVerdict:
-    """The steps and the final score in ``text``. Raises ReplyFault."""
+    """Read the steps and the final score from a judge's reply.
+
+    Raises:
+        ReplyFault: The steps or the score are missing, malformed or contradictory.
+    """
     found = find(text, wanted_object(["description", "transcript", "instruction", "language"]))
     repairs = set(found.repairs)
-    steps = _Steps(found.data, repairs)
-    derived, stopped_at, reason = steps.walk()
-    if found.mended:
-        _check_against_source(found, steps)
+    steps, (derived, stopped_at, reason) = _decided(found.data, repairs)
+    if found.guessed and steps.style is not None:
+        scores = [rating.score for rating in steps.style]
+        if literals(found.source, "score")[: len(scores)] != scores:
+            raise ReplyFault("bad_json", 'The JSON in the reply is malformed around "score".')
     final = _final(found, text, repairs)
-    taken: dict[str, JsonValue] = {
-        **steps.taken,
-        "threshold": THRESHOLD,
-        "stopped_at": stopped_at,
-        "derived_score": derived,
-        "consistent": final == derived,
-    }
-    return SpeechVerdict(final, reason, taken, in_order(repairs))
+    facts = {"stopped_at": stopped_at, "derived_score": derived, "consistent": final == derived}
+    return SpeechVerdict(final, reason, steps.model_copy(update=facts), in_order(repairs))
 
 
-class _Steps:
-    """Reads step after step, as far as the rules go."""
+def stored_steps(detail: Mapping[str, JsonValue] | None) -> SpeechSteps | None:
+    """The steps in a verdict's ``detail``; None if it holds something else."""
+    try:
+        return SpeechSteps.model_validate(detail)
+    except ValidationError:
+        return None
 
-    def __init__(self, data: Mapping[str, Any], repairs: set[str]) -> None:
-        self._data = data
-        self._repairs = repairs
-        self.taken: dict[str, JsonValue] = {}
-        self.style_scores: list[int] = []
 
-    def walk(self) -> tuple[int, str, str]:
-        """Take all steps; returns the score that they come to, the step that decided, and its reason."""
-        self.taken["description"] = self._text("description")
-        self.taken["transcript"] = self._text("transcript", blank=True)
-        self.taken["breaks_off"] = self._flag(self._data, "breaks_off", "")
-        requirements = self._instruction()
-        decided = self._language() or self._content() or self._style(requirements) or self._naturalness()
-        after = {"content", "style", "naturalness"} - self.taken.keys()
-        if any(self._data.get(step) not in (None, {}, []) for step in after):
-            self._repairs.add("steps_after_stop")
-        if self._data.keys() - {*self.taken, *after, "final"}:
-            self._repairs.add("extra_keys")
-        return decided
+def _decided(data: Mapping[str, Any], repairs: set[str]) -> tuple[SpeechSteps, tuple[int, str, str]]:
+    """Read step after step, up to the one that decides; later steps are neither read nor checked."""
+    given = {name: value for name, value in data.items() if name not in (*CHECKS, "final")}
+    later = list(CHECKS)
+    while True:
+        try:
+            steps = SpeechSteps.model_validate(given, context=repairs)
+        except ValidationError as error:
+            raise _fault(error.errors()[0], given) from None
+        if decision := steps.decision:
+            break
+        step = later.pop(0)
+        given[step] = data.get(step)
+        if given[step] is None:
+            raise ReplyFault("missing_key", _BAD_STYLE if step == "style" else _missing_step(step))
+    if any(data.get(step) not in (None, {}, []) for step in later):
+        repairs.add("steps_after_stop")
+    if data.keys() - STEPS_SCHEMA["properties"].keys():
+        repairs.add("extra_keys")
+    return steps, decision
 
-    def _instruction(self) -> int:
-        """Step 3; returns how many style requirements were found."""
-        step = self._object("instruction")
-        listed = step.get("style_requirements")
+
+_BAD_STYLE = '"style" must be a list with one object for each requirement.'
+
+
+def _missing_step(step: object) -> str:
+    return f'The step "{step}" is missing.'
+
+
+def _fault(error: ErrorDetails, data: Mapping[str, Any]) -> ReplyFault:
+    """The validation error as a sentence that can be sent back to the judge."""
+    kind, place, value = error["type"], error["loc"], error["input"]
+    if place[:2] == ("instruction", "style_requirements"):
         where = '"style_requirements" of "instruction"'
-        if not isinstance(listed, list) or not all(isinstance(item, str) for item in listed):
-            raise ReplyFault("bad_type", f"The value of {where} must be a list of strings.")
-        if not listed:
+        if kind == "too_short":
             fault = f"{where} is empty; a role or a scenario asks for some manner of speaking."
-            raise ReplyFault("missing_key", fault)
-        about = {key: self._optional(step, key) for key in ("language", "role", "scenario")}
-        self.taken["instruction"] = {**about, "style_requirements": list(listed)}
-        return len(listed)
-
-    def _language(self) -> tuple[int, str, str] | None:
-        step = self._object("language")
-        consistent = self._flag(step, "consistent", "language")
-        spoken = self._optional(step, "response_language")
-        self.taken["language"] = {"response_language": spoken, "consistent": consistent}
-        return None if consistent else (1, "language", f"The answer is in another language: {spoken or '?'}.")
-
-    def _content(self) -> tuple[int, str, str] | None:
-        step = self._object("content")
-        compliant = self._flag(step, "compliant", "content")
-        reason = self._reason(step)
-        self.taken["content"] = {"reason": reason, "compliant": compliant}
-        return None if compliant else (1, "content", reason)
-
-    def _style(self, requirements: int) -> tuple[int, str, str] | None:
-        rated = self._data.get("style")
-        if not isinstance(rated, list) or not all(isinstance(item, dict) for item in rated):
-            raise ReplyFault("missing_key", '"style" must be a list with one object for each requirement.')
-        if len(rated) != requirements:
-            fault = f'Step 3 lists {requirements} style requirements, and "style" rates {len(rated)}.'
-            raise ReplyFault("missing_key", f"{fault} Each must be rated once.")
-        entries: list[JsonValue] = []
-        told = []
-        for number, item in enumerate(rated, 1):
-            where = f'"score" of style requirement {number}'
-            if "score" not in item:
-                raise ReplyFault("missing_key", f"There is no {where}.")
-            score = in_range(integer(item["score"], where, self._repairs), 0, 100, where)
-            requirement, reason = self._optional(item, "requirement"), self._reason(item)
-            entries.append({"requirement": requirement, "reason": reason, "score": score})
-            told.append(f"{requirement or number}: {score}")
-            self.style_scores.append(score)
-        self.taken["style"] = entries
-        met = sum(score >= THRESHOLD for score in self.style_scores)
-        if met == len(entries):
-            return None
-        return (3 if met else 2), "style", "; ".join(told)
-
-    def _naturalness(self) -> tuple[int, str, str]:
-        step = self._object("naturalness")
-        natural = self._flag(step, "highly_natural", "naturalness")
-        reason = self._reason(step)
-        self.taken["naturalness"] = {"reason": reason, "highly_natural": natural}
-        return (5 if natural else 4), "naturalness", reason
-
-    # Values
-
-    def _object(self, key: str) -> dict[str, Any]:
-        value = self._data.get(key)
-        if value is None:
-            raise ReplyFault("missing_key", f'The step "{key}" is missing.')
-        if not isinstance(value, dict):
-            raise ReplyFault("bad_type", f'The value of "{key}" is {shown(value)}; it must be an object.')
-        return value
-
-    def _flag(self, step: Mapping[str, Any], key: str, of: str) -> bool:
-        where = f'"{key}" of "{of}"' if of else f'"{key}"'
-        if key not in step:
-            raise ReplyFault("missing_key", f"There is no {where}.")
-        return boolean(step[key], where, self._repairs)
-
-    def _text(self, key: str, *, blank: bool = False) -> str:
-        value = self._data.get(key)
-        if not isinstance(value, str):
-            raise ReplyFault("bad_type", f'The value of "{key}" is {shown(value)}; it must be a string.')
-        if not (blank or value.strip()):
-            raise ReplyFault("empty", f'The step "{key}" is blank.')
-        return value
-
-    def _optional(self, step: Mapping[str, Any], key: str) -> str:
-        """A text that may be missing: an instruction need not name a role."""
-        value = step.get(key)
-        return value if isinstance(value, str) else ""
-
-    def _reason(self, step: Mapping[str, Any]) -> str:
-        reason = self._optional(step, "reason")
-        if not reason:
-            self._repairs.add("reason_missing")
-        return reason
+            return ReplyFault("missing_key", fault)
+        return ReplyFault("bad_type", f"The value of {where} must be a list of strings.")
+    if kind == "style_count":
+        listed = len(data["instruction"]["style_requirements"])
+        fault = f'Step 3 lists {listed} style requirements, and "style" rates {len(value)}.'
+        return ReplyFault("missing_key", f"{fault} Each must be rated once.")
+    if kind == "style_list":
+        return ReplyFault("missing_key", _BAD_STYLE)
+    where = f'"{place[-1]}"'
+    if place[0] == "style":
+        where += f" of style requirement {int(place[1]) + 1}"
+    elif len(place) > 1:
+        where += f' of "{place[0]}"'
+    match kind:
+        case "missing":
+            return ReplyFault("missing_key", f"There is no {where}.")
+        case "model_type" if value is None:
+            return ReplyFault("missing_key", _missing_step(place[0]))
+        case "string_pattern_mismatch":
+            return ReplyFault("empty", f"The step {where} is blank.")
+        case "greater_than_equal" | "less_than_equal":
+            fault = f"The value of {where} is {value}; it must be an integer from 0 to 100."
+            return ReplyFault("out_of_range", fault)
+    due = {"string_type": "a string", "integer": "an integer", "boolean": "true or false"}
+    return ReplyFault(
+        "bad_type", f"The value of {where} is {shown(value)}; it must be {due.get(kind, 'an object')}."
+    )
 
 
 def _final(found: Found, text: str, repairs: set[str]) -> int:
@@ -196,43 +268,26 @@ def _final(found: Found, text: str, repairs: set[str]) -> int:
     return in_range(scores[0], LOWEST, HIGHEST, "the final score")
 
 
-def _check_against_source(found: Found, steps: _Steps) -> None:
-    """Hold the numbers of mended JSON against its text, since json-repair guesses."""
-    if literals(found.source, "score")[: len(steps.style_scores)] != steps.style_scores:
-        raise ReplyFault("bad_json", 'The JSON in the reply is malformed around "score".')
-
-
-def _object(properties: dict[str, JsonValue], *, nullable: bool = False) -> dict[str, JsonValue]:
+def _strict(node: Mapping[str, Any], definitions: Mapping[str, Any]) -> dict[str, Any]:
+    """A pydantic schema as strict structured output takes it: inlined, all keys required, no bounds."""
+    if "$ref" in node:
+        node = definitions[node["$ref"].rpartition("/")[2]]
+    if "anyOf" in node:
+        inner = _strict(node["anyOf"][0], definitions)
+        return {**inner, "type": [inner["type"], "null"]}
+    if node["type"] == "array":
+        return {"type": "array", "items": _strict(node["items"], definitions)}
+    if node["type"] != "object":
+        return {"type": node["type"]}
+    properties = {name: _strict(value, definitions) for name, value in node["properties"].items()}
     return {
-        "type": ["object", "null"] if nullable else "object",
+        "type": "object",
         "properties": properties,
         "required": list(properties),
         "additionalProperties": False,
     }
 
 
-_TEXT: dict[str, JsonValue] = {"type": "string"}
-_FLAG: dict[str, JsonValue] = {"type": "boolean"}
-_RATED = _object({"requirement": _TEXT, "reason": _TEXT, "score": {"type": "integer"}})
-
-STEPS_SCHEMA = _object(
-    {
-        "description": _TEXT,
-        "transcript": _TEXT,
-        "breaks_off": _FLAG,
-        "instruction": _object(
-            {
-                "language": _TEXT,
-                "role": _TEXT,
-                "scenario": _TEXT,
-                "style_requirements": {"type": "array", "items": _TEXT},
-            }
-        ),
-        "language": _object({"response_language": _TEXT, "consistent": _FLAG}),
-        "content": _object({"reason": _TEXT, "compliant": _FLAG}, nullable=True),
-        "style": {"type": ["array", "null"], "items": _RATED},
-        "naturalness": _object({"reason": _TEXT, "highly_natural": _FLAG}, nullable=True),
-        "final": _TEXT,
-    }
-)
-"""JSON Schema of a judge's reply; what comes after a stop is null."""
+_MODEL_SCHEMA = SpeechSteps.model_json_schema()
+STEPS_SCHEMA: Final = _strict(_MODEL_SCHEMA, _MODEL_SCHEMA["$defs"])
+"""JSON Schema of a judge's reply; what comes after the deciding step is null."""

@@ -30,7 +30,7 @@ def verdict(text: str, *, turns: int, criteria: Sequence[Criterion]) -> Verdict:
     read = [
         turn_verdict(number, entry, criteria, repairs) for number, entry in zip(numbers, entries, strict=True)
     ]
-    if found.mended:
+    if found.guessed:
         check_against_source(found.source, read, criteria)
     if numbers != sorted(numbers):
         repairs.add("turns_reordered")

@@ -11,8 +11,9 @@ from pydantic import JsonValue
 
 from bench.protocol_facts import facts_of
 from bench.records import Call, Conversation, Failure, Judgement, TurnVerdict, re_asks
+from bench.replies.speech import SpeechSteps, stored_steps
 from bench.site.cells import criterion_means, final_score, is_stale, saw_refusal
-from bench.site.spoken import SoundView, StepsView, sound_view, steps_of
+from bench.site.spoken import SoundView, sound_view
 from bench.slugs import slug
 
 DISAGREEMENT = 0.5
@@ -53,7 +54,7 @@ class VerdictView:
     """Which of several verdicts on one answer it is, such as ``order 2``."""
     detail: tuple[tuple[str, str], ...] = ()
     """What else the judge said on its way, in words."""
-    steps: StepsView | None = None
+    steps: SpeechSteps | None = None
     """How the judge came to a spoken answer's score."""
 
 
@@ -211,7 +212,7 @@ def _verdict(
     verdict: TurnVerdict,
     label: str = "",
 ) -> VerdictView:
-    steps = steps_of(verdict)
+    steps = stored_steps(verdict.detail) if verdict.scores else None
     return VerdictView(
         label=label,
         detail=() if steps is not None else _in_words(verdict.detail),

@@ -1,4 +1,4 @@
-"""A judge's steps about a spoken answer: what they come to, where they stop, what is mended or refused."""
+"""A judge's steps about a spoken answer: the score they lead to, where they stop, repairs and faults."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.replies import REPAIRS, ReplyFault
-from bench.replies.speech import STEPS_SCHEMA, speech_verdict
+from bench.replies.speech import STEPS_SCHEMA, speech_verdict, stored_steps
 from tests.scripted_speech import steps
 
 
@@ -58,8 +58,8 @@ def test_the_style_decides_by_the_threshold(
 ) -> None:
     found = speech_verdict(json.dumps(whole(*scores, natural=natural, final=derived)))
     assert found.score == derived
-    assert (found.steps["derived_score"], found.steps["stopped_at"]) == (derived, stopped_at)
-    assert found.steps["consistent"] is True
+    assert (found.steps.derived_score, found.steps.stopped_at) == (derived, stopped_at)
+    assert found.steps.consistent is True
 
 
 @pytest.mark.parametrize("key", ["language", "content"])
@@ -70,8 +70,8 @@ def test_a_wrong_language_or_content_stops_at_one(key: str) -> None:
     }
     reply = steps(4, **stops[key], style=None, naturalness=None, final="Final score: [[1]]")
     found = speech_verdict(json.dumps(reply))
-    assert (found.score, found.steps["stopped_at"], found.repairs) == (1, key, ())
-    assert "style" not in found.steps
+    assert (found.score, found.steps.stopped_at, found.repairs) == (1, key, ())
+    assert found.steps.style is None
     assert (
         found.reason
         == {"language": "The answer is in another language: German.", "content": "A recipe."}[key]
@@ -81,19 +81,30 @@ def test_a_wrong_language_or_content_stops_at_one(key: str) -> None:
 def test_a_final_score_that_does_not_follow_is_kept_and_marked() -> None:
     found = speech_verdict(json.dumps(whole(90, 20, final=5)))
     assert found.score == 5
-    assert found.steps["derived_score"] == 3
-    assert found.steps["consistent"] is False
+    assert found.steps.derived_score == 3
+    assert found.steps.consistent is False
     assert found.repairs == ("steps_after_stop",)
 
 
-def test_the_steps_come_back_as_data() -> None:
-    found = speech_verdict(json.dumps(steps(4)))
-    assert found.steps["description"] == "A plain tone, low, with no feeling in it."
-    assert found.steps["instruction"] == steps(4)["instruction"]
-    assert found.steps["style"] == steps(4)["style"]
-    assert found.steps["naturalness"] == {"reason": "It is even.", "highly_natural": True}
-    assert found.steps["threshold"] == 70
+@pytest.mark.parametrize(("digest", "stopped_at"), [(4, "naturalness"), (2, "style"), (0, "content")])
+def test_the_steps_come_back_as_data_and_from_a_record(digest: int, stopped_at: str) -> None:
+    reply = {key: value for key, value in steps(digest).items() if key != "final" and value is not None}
+    found = speech_verdict(json.dumps(steps(digest)))
+    facts = {
+        "threshold": 70,
+        "stopped_at": stopped_at,
+        "derived_score": digest + 1,
+        "consistent": True,
+    }
+    detail = found.steps.model_dump(mode="json", exclude_none=True)
+    assert detail == {**reply, **facts}
     assert found.repairs == ()
+    assert stored_steps(detail) == found.steps
+
+
+@pytest.mark.parametrize("detail", [None, {}, {"order": 1}, {"description": "A tone.", "style": "loud"}])
+def test_a_detail_of_another_kind_holds_no_steps(detail: Any) -> None:
+    assert stored_steps(detail) is None
 
 
 @pytest.mark.parametrize(
@@ -113,7 +124,7 @@ def test_the_steps_come_back_as_data() -> None:
         (lambda d: json.dumps(d).replace('"breaks_off": false,', '"breaks_off": False,,'), "json_repaired"),
     ],
 )
-def test_small_faults_are_mended_and_named(change: Any, repair: str) -> None:
+def test_small_faults_are_repaired_and_named(change: Any, repair: str) -> None:
     found = speech_verdict(change(whole(80, 80)))
     assert found.score == 4
     assert repair in found.repairs
@@ -152,7 +163,7 @@ def test_what_is_missing_or_impossible_is_a_fault_that_names_it(reply: Any, kind
     assert said in found.fault
 
 
-def test_a_score_that_mending_would_have_to_guess_is_a_fault() -> None:
+def test_a_score_that_a_repair_would_have_to_guess_is_a_fault() -> None:
     text = json.dumps(whole(80, 80)).replace('"score": 80}', '"score": 80 - clear}', 1)
     assert fault(text).kind == "bad_json"
 
@@ -169,6 +180,11 @@ def test_whatever_stands_in_a_step_is_read_or_a_fault(value: Any) -> None:
 
 
 def test_the_schema_asks_for_what_is_read() -> None:
-    properties: Any = STEPS_SCHEMA["properties"]
-    assert list(properties) == list(steps())
-    assert STEPS_SCHEMA["required"] == list(steps())
+    assert list(STEPS_SCHEMA["properties"]) == STEPS_SCHEMA["required"] == list(steps())
+    assert STEPS_SCHEMA["additionalProperties"] is False
+    assert STEPS_SCHEMA["properties"]["naturalness"] == {
+        "type": ["object", "null"],
+        "properties": {"reason": {"type": "string"}, "highly_natural": {"type": "boolean"}},
+        "required": ["reason", "highly_natural"],
+        "additionalProperties": False,
+    }
