@@ -1,6 +1,6 @@
-"""What becomes of every fault of the scripted server: the tests hold it true, site/pages/faults.md shows it.
+"""What happens to every fault of the scripted server. The tests check it and site/pages/faults.md shows it.
 
-python tests/faults/fault_table.py     # writes the table into the page anew
+python tests/faults/fault_table.py     # rewrites the table in the page
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from bench.records import Outcome, Role  # noqa: E402
 PAGE = ROOT / "site" / "pages" / "faults.md"
 
 Fate = Literal["retried", "re-asked", "failed", "read", "kept", "-"]
-"""What happens where a fault befalls one reply: see the page for the words. ``-``: it cannot be met."""
+"""What happens to a faulty reply; the page explains the words. ``-``: this role cannot meet the fault."""
 
 
 @dataclass(frozen=True)
 class End:
-    """What becomes of a fault in one role: at once, and as which recorded failure where it lasts."""
+    """What happens to a fault in one role: at first, and which recorded failure it becomes if it persists."""
 
     once: Fate
     lasting: Outcome | None = None
@@ -37,7 +37,7 @@ class End:
 
 @dataclass(frozen=True)
 class Row:
-    """One fault: what comes, what becomes of it, how the reason of a recorded failure begins."""
+    """One fault: what comes, what happens to it, and how the reason of a recorded failure begins."""
 
     comes: str
     player: End
@@ -45,7 +45,7 @@ class Row:
     judge: End
     reason: str = ""
     repair: str = ""
-    """What the judgement says was repaired, where it was read."""
+    """The repair that the judgement names, if the reply was read."""
 
     def end(self, role: Role) -> End:
         ends: dict[Role, End] = {
@@ -66,7 +66,7 @@ def _all(end: End, comes: str, reason: str = "") -> Row:
 
 
 def _text(comes: str, judged: End, reason: str = "", repair: str = "") -> Row:
-    """A text that only who has to answer in JSON stumbles over."""
+    """A text that is a fault only for roles that answer in JSON."""
     return Row(comes, KEPT, judged, judged, reason, repair)
 
 
@@ -82,10 +82,12 @@ MALFORMED = "the answer is not JSON"
 
 TABLE: dict[str, Row] = {
     "rate_limit": _all(LIMITED, "429 without `Retry-After`", "HTTP 429"),
-    "rate_limit_seconds": _all(LIMITED, "429, `Retry-After` in seconds: it is kept to", "HTTP 429"),
-    "rate_limit_date": _all(LIMITED, "429, `Retry-After` as a date: it is kept to", "HTTP 429"),
+    "rate_limit_seconds": _all(LIMITED, "429 with `Retry-After` in seconds, which is honoured", "HTTP 429"),
+    "rate_limit_date": _all(LIMITED, "429 with `Retry-After` as a date, which is honoured", "HTTP 429"),
     "rate_limit_absurd": _all(
-        End("failed", "rate_limited"), "429, `Retry-After` of a day: nobody waits for it", "HTTP 429"
+        End("failed", "rate_limited"),
+        "429 with `Retry-After` of a day, which is too long to wait",
+        "HTTP 429",
     ),
     "status_500": _all(LOST, "500", "HTTP 500"),
     "status_502": _all(LOST, "502 with an HTML page", "HTTP 502"),
@@ -98,31 +100,33 @@ TABLE: dict[str, Row] = {
     "stall": _all(LOST, "no reply within the time limit", LATE),
     "slow": _all(LOST, "a reply so slow that the time limit passes", LATE),
     "truncated_body": _all(LOST, "half of the body, with status 200", MALFORMED),
-    "invalid_body": _all(LOST, "a body that is no JSON, with status 200", MALFORMED),
+    "invalid_body": _all(LOST, "a body that is not JSON, with status 200", MALFORMED),
     "html_body": _all(LOST, "an HTML page with status 200", MALFORMED),
     "empty_choices": _all(LOST, "an empty list of `choices`", "the answer has no choices"),
     "null_choices": _all(LOST, "`choices` null", "the answer has no choices"),
     "error_with_200": _all(LOST, "an error object with status 200", "HTTP 502"),
     "null_content": _all(EMPTY, "`content` null", "the answer is blank"),
-    "blank_content": _all(EMPTY, "`content` of blanks", "the answer is blank"),
+    "blank_content": _all(EMPTY, "`content` of whitespace only", "the answer is blank"),
     "only_reasoning": _all(EMPTY, "reasoning, and no answer after it", "nothing but reasoning was written"),
     "content_filter": _all(
         End("failed", "content_filter"), "`finish_reason` content_filter", "stopped by the provider's content"
     ),
-    "refusal_field": _all(End("failed", "refused"), "a refusal in the field for it", "refused: "),
+    "refusal_field": _all(End("failed", "refused"), "a refusal in the `refusal` field", "refused: "),
     "length": _text("`finish_reason` length, the text cut off", UNREADABLE, BREAKS_OFF),
     "truncated_text": _text("a text that breaks off", UNREADABLE, BREAKS_OFF),
     "refusal_prose": _text("a refusal in prose where JSON was asked for", UNREADABLE, NO_JSON),
     "other_language": _text("another language where JSON was asked for", UNREADABLE, NO_JSON),
     "huge": _text("2 MB of text", UNREADABLE, NO_JSON),
-    "streamed": _all(READ, "a stream that nobody asked for: it is put together"),
-    "no_usage": _all(READ, "no token usage: it is estimated, and marked so"),
+    "streamed": _all(READ, "an unrequested stream, which is reassembled"),
+    "no_usage": _all(READ, "no token usage, which is estimated and marked"),
     "reasoning_block": _text("a reasoning block before the answer", READ, repair="reasoning_removed"),
-    "fences": _text("the JSON in a code fence", READ, repair="fence_removed"),
-    "prose_around": _text("the JSON amid prose", READ, repair="prose_removed"),
+    "fences": _text("JSON in a code fence", READ, repair="fence_removed"),
+    "prose_around": _text("JSON surrounded by prose", READ, repair="prose_removed"),
     "single_quotes": _text("JSON in single quotes", READ, repair="json_repaired"),
     "trailing_comma": _text("JSON with a trailing comma", READ, repair="json_repaired"),
-    "duplicate_keys": _scores("a key twice in an object: the last counts", READ, repair="duplicate_keys"),
+    "duplicate_keys": _scores(
+        "a repeated key in an object; the last value counts", READ, repair="duplicate_keys"
+    ),
     "scores_as_strings": _scores("scores as strings", READ, repair="number_from_string"),
     "scores_as_floats": _scores("scores of 3.5", UNREADABLE, 'The value of "fluency_score" of turn 1 is'),
     "scores_out_of_range": _scores(
@@ -148,7 +152,7 @@ def markdown() -> list[str]:
 
 
 def with_table(page: str) -> str:
-    """``page`` with its table, the only lines of it that start with a bar, made anew."""
+    """``page`` with its table rewritten: the only lines that start with a bar."""
     lines = page.splitlines()
     first = next(n for n, line in enumerate(lines) if line.startswith("|"))
     rest = [line for line in lines[first:] if not line.startswith("|")]

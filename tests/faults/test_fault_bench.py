@@ -59,7 +59,7 @@ def assert_calls_are_accounted_for(ended: Ended) -> None:
 
 def test_the_page_of_faults_shows_the_table() -> None:
     page = PAGE.read_text(encoding="utf-8")
-    assert page == with_table(page), "python tests/faults/fault_table.py writes it anew"
+    assert page == with_table(page), "python tests/faults/fault_table.py rewrites it"
 
 
 def test_the_page_of_faults_tells_the_limits_of_retries() -> None:
