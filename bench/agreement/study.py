@@ -13,12 +13,11 @@ import pandas as pd
 
 from bench.agreement.panel import Judged, Panel
 from bench.agreement.report import REFUSALS
-from bench.annotate.records import StudyFile, StudyItem
-from bench.annotate.store import Study
 from bench.catalog import Catalog
 from bench.errors import UserError
 from bench.records import messages_sha256
 from bench.results import ResultsTree
+from bench.results.studies import Study, StudyFile, StudyItem
 from bench.scores import paper
 from bench.scores.analyses.preference import judge_models
 from bench.scores.analyses.scenes import judge_finals
@@ -44,7 +43,7 @@ def study_panel(
     for frames in boards:
         if frames.language != study.file.language:
             raise UserError(
-                f"study {study.name} is in language {study.file.language!r}",
+                f"study {study.file.study} is in language {study.file.language!r}",
                 where=f"{frames.suite} {frames.language}",
                 hint=f"Say --language {study.file.language}, or name another study.",
             )
@@ -52,18 +51,22 @@ def study_panel(
         raise UserError(
             f"no policy for refusals is called {refusals!r}", hint=f"One of {', '.join(REFUSALS)}."
         )
-    flagged = study.annotations[
-        study.annotations["is_refusal"].fillna(False) & ~study.annotations["cancelled"]
-    ]
     return Panel(
-        name=study.name,
+        name=study.file.study,
         suite=study.file.suite,
         language=study.file.language,
-        criteria=study.criteria,
-        items=study.items[["item", "player", "character", "situation"]],
+        criteria=study.file.criterion_names,
+        items=pd.DataFrame(
+            [
+                (item.item, item.player, item.character, item.situation)
+                for item in sorted(study.file.items, key=lambda item: item.item)
+            ],
+            columns=["item", "player", "character", "situation"],
+            dtype="object",
+        ),
         ratings=study.ratings,
         judged=tuple(_judged(study.file, tree, frames, refusals, catalog) for frames in boards),
-        refused=int(flagged["item"].nunique()),
+        refused=len(study.refused),
     )
 
 

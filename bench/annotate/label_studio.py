@@ -14,10 +14,10 @@ from typing import Any
 from markupsafe import Markup
 
 from bench.annotate.guideline import LIKERT, Guideline
-from bench.annotate.records import StudyFile, StudyItem
 from bench.errors import UserError
 from bench.records import Cell, Conversation, messages_sha256
 from bench.results import ResultsTree
+from bench.results.studies import StudyFile, StudyItem
 
 REFUSAL = "refusal"
 COMMENT = "comment"

@@ -9,9 +9,8 @@ from pathlib import Path
 
 from bench.annotate.people import MEAN, People
 from bench.annotate.reading import Entry
-from bench.annotate.records import Annotation, AnnotatorFile, StudyFile
-from bench.annotate.store import read_annotators, write_annotator
 from bench.errors import UserError
+from bench.results.studies import Annotation, AnnotatorFile, StudyFile, read_annotators, write_annotator
 
 
 @dataclass(frozen=True)

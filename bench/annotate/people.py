@@ -16,11 +16,11 @@ from pathlib import Path
 
 from pydantic import Field
 
-from bench.annotate.store import study_folder
 from bench.errors import UserError
 from bench.files import write_atomically
 from bench.records import Record, canonical
 from bench.results import read_record
+from bench.results.studies import study_folder
 
 FILE = ".annotators.json"
 MEAN = "mean"

@@ -22,11 +22,11 @@ from typing import Any, Literal
 
 from bench.annotate.people import MEAN
 from bench.annotate.reading import Entry, Reading, Unreadable, read_text
-from bench.annotate.records import Annotation, StudyFile, StudyItem
 from bench.annotate.sample import ITEM_DIGITS
 from bench.foreign import Problem
 from bench.records import Criterion, Message, messages_sha256, sha256_of
 from bench.results import ResultsTree
+from bench.results.studies import Annotation, StudyFile, StudyItem
 
 ORIGIN = "ping_pong_bench"
 GUIDELINE = "ping-pong-bench"

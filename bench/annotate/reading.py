@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from bench.annotate.label_studio import COMMENT, NO, REFUSAL, YES
-from bench.annotate.records import Annotation, StudyFile
 from bench.foreign import Problem
 from bench.records import Criterion
+from bench.results.studies import Annotation, StudyFile
 
 MAX_BYTES = 1024 * 1024 * 1024
 """Largest export that is read."""

@@ -10,11 +10,11 @@ from itertools import combinations
 import numpy as np
 
 from bench.annotate.guideline import Guideline
-from bench.annotate.records import StudyFile, StudyItem
 from bench.errors import UserError
 from bench.protocol_facts import facts_of
 from bench.records import messages_sha256, sha256_of
 from bench.results import ResultsTree
+from bench.results.studies import StudyFile, StudyItem
 
 SIZES = {"en": 250, "ru": 265}
 """How many conversations are drawn unless told otherwise: as many as the paper had people rate."""

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection
 from pathlib import Path
 
-from bench.annotate.records import StudyFile
-from bench.annotate.store import HUMAN, read_annotator, read_study
 from bench.audit.findings import Findings
 from bench.audit.places import entries, stray
 from bench.errors import UserError
 from bench.records import Record, canonical
+from bench.results.studies import HUMAN, StudyFile, read_annotator, read_study
 
 
 def audit_studies(root: Path, said: Collection[str], findings: Findings) -> int:

@@ -147,7 +147,7 @@ def _study(
     where: Places,
 ) -> Panel:
     from bench.agreement.study import study_panel
-    from bench.annotate.store import load_study, studies
+    from bench.results.studies import load_study, studies
     from bench.scores.frame import load
 
     if study_name is None:

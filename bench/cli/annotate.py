@@ -14,7 +14,7 @@ from bench.cli.options import Places, places
 
 if TYPE_CHECKING:
     from bench.annotate.label_studio import Project
-    from bench.annotate.records import StudyFile
+    from bench.results.studies import StudyFile
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -80,7 +80,7 @@ def sample(
     """
     from bench.annotate.guideline import load_guideline
     from bench.annotate.sample import SIZE, SIZES, candidates, draw, study_of
-    from bench.annotate.store import study_folder, write_study
+    from bench.results.studies import study_folder, write_study
 
     folder = study_folder(where.results, study)
     tree = where.evidence(suite_name, [language])
@@ -111,9 +111,9 @@ def sample(
 
 def _check_free(path: Path, made: StudyFile) -> None:
     """Refuse to draw a study anew under a name that is taken: annotations may hang on it."""
-    from bench.annotate.records import StudyFile
     from bench.errors import UserError
     from bench.results import read_record
+    from bench.results.studies import StudyFile
 
     if path.exists() and read_record(StudyFile, path) != made:
         raise UserError(
@@ -154,8 +154,8 @@ def _project(study: str, where: Places) -> Project:
     """What Label Studio needs to ask people about a study. Raises UserError where others asked them."""
     from bench.annotate.guideline import guideline_of
     from bench.annotate.label_studio import project_of
-    from bench.annotate.store import read_study
     from bench.errors import UserError
+    from bench.results.studies import read_study
 
     file = read_study(where.results, study)
     if file.origin is not None:
@@ -204,8 +204,8 @@ def pull(
     from bench.annotate.label_studio import project_title
     from bench.annotate.reading import Reading, Unreadable, read_export
     from bench.annotate.server import LabelStudioServer
-    from bench.annotate.store import read_study
     from bench.errors import UserError
+    from bench.results.studies import read_study
 
     file = read_study(where.results, study)
     data = LabelStudioServer(url, _token(token_env)).pull(project_title(study), project)
@@ -260,7 +260,7 @@ def import_(
     ping-pong-bench: the public annotation records, JSON Lines; the study is made if there is none.
     """
     from bench.annotate.reading import read_files
-    from bench.annotate.store import read_study
+    from bench.results.studies import read_study
 
     if form == "ping-pong-bench":
         _import_records(list(files), study, suite_name, language, new_annotators, where)
@@ -278,8 +278,8 @@ def _import_records(
     where: Places,
 ) -> None:
     from bench.annotate.pingpong import ORIGIN, read_records
-    from bench.annotate.store import read_study, study_folder, write_study
     from bench.interop.pingpong_import import DEFAULT_SUITE
+    from bench.results.studies import read_study, study_folder, write_study
     from bench.suites import LANGUAGES
     from bench.toml_entries import unknown_name
 
@@ -315,7 +315,7 @@ def _import_records(
 def status(study: str, where: Places) -> None:
     """Show how far each annotator has got."""
     from bench.annotate.merging import counts_of
-    from bench.annotate.store import read_annotators, read_study
+    from bench.results.studies import read_annotators, read_study
 
     file = read_study(where.results, study)
     drawn = f"drawn with seed {file.seed}" if file.origin is None else f"imported from {file.origin}"

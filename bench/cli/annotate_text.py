@@ -14,7 +14,7 @@ from bench.tables import text_table
 if TYPE_CHECKING:
     from bench.annotate.merging import AnnotatorCounts
     from bench.annotate.reading import Reading
-    from bench.annotate.records import StudyFile
+    from bench.results.studies import StudyFile
 
 MOST = 50
 """Problems of an import that are printed one by one."""

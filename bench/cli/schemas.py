@@ -15,9 +15,9 @@ from bench.schemas import json_schema
 def all_schemas() -> dict[str, dict[str, Any]]:
     """Every schema by the name of its file without ``.schema.json``."""
     from bench.agreement.report import Agreement
-    from bench.annotate.records import STUDY_TYPES
     from bench.audit.findings import AuditReport
     from bench.protocols.human_likeness import LikenessLine
+    from bench.results.studies import STUDY_TYPES
     from bench.scores.analyses.report import Report
     from bench.scores.board import Board
     from bench.scores.rankmap import RankMap

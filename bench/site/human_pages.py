@@ -17,11 +17,10 @@ from bench.agreement.judges import JudgedReport
 from bench.agreement.people import People
 from bench.agreement.report import REFUSALS, Agreement, SampledPlayer, agreement_of
 from bench.agreement.study import hashes, match, study_panel
-from bench.annotate.records import StudyFile
-from bench.annotate.store import load_study, read_study, studies
 from bench.catalog import Catalog
 from bench.figures import FORMS, Form, rendered
 from bench.results import ResultsTree
+from bench.results.studies import StudyFile, load_study, read_study, studies
 from bench.scores.frame import Frames, load
 from bench.site import paths
 from bench.site.context import BoardContext, Page

@@ -7,10 +7,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
 
-from bench.annotate.records import Annotation, AnnotatorFile, StudyFile, StudyItem
-from bench.annotate.store import write_annotator, write_study
 from bench.records import Criterion, Judgement, messages_sha256, sha256_of
 from bench.results import ResultsTree
+from bench.results.studies import (
+    Annotation,
+    AnnotatorFile,
+    StudyFile,
+    StudyItem,
+    write_annotator,
+    write_study,
+)
 from tests.synthetic import CRITERIA, SUITE, SyntheticTree, make_tree
 
 STUDY = "people-en"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from pathlib import Path
 
 import pandas as pd
@@ -14,10 +15,9 @@ from bench.agreement.disputes import disputes
 from bench.agreement.panel import Panel, consensus
 from bench.agreement.report import Agreement, agreement_of
 from bench.agreement.study import match, study_panel
-from bench.annotate.records import StudyItem
-from bench.annotate.store import load_study, read_study, write_study
 from bench.errors import UserError
 from bench.results import ResultsTree
+from bench.results.studies import StudyItem, load_study, read_study, write_study
 from bench.scores import paper
 from bench.scores.frame import load
 from tests.agreement.made_study import JUDGES, STUDY, study_tree
@@ -187,12 +187,16 @@ def test_judges_that_play_are_found_for_the_graph(tree: ResultsTree, made: Agree
 
 def test_sample_counts_players_and_annotators(made: Agreement, tree: ResultsTree) -> None:
     study = load_study(tree.root, STUDY)
-    assert {row.player: row.items for row in made.sample.players} == study.items[
-        "player"
-    ].value_counts().to_dict()
-    assert sum(made.sample.rated_by.values()) == made.sample.items == len(study.items)
-    flagged = study.annotations[study.annotations["is_refusal"].fillna(False)]
-    assert made.sample.refused == flagged["item"].nunique() > 0
+    players = Counter(item.player for item in study.file.items)
+    assert {row.player: row.items for row in made.sample.players} == players
+    assert sum(made.sample.rated_by.values()) == made.sample.items == len(study.file.items)
+    flagged = {
+        annotation.item
+        for record in study.annotators.values()
+        for annotation in record.annotations
+        if annotation.is_refusal
+    }
+    assert made.sample.refused == len(flagged) > 0
 
 
 def test_disputes_lead_to_the_turn_that_goes_furthest(tree: ResultsTree, made: Agreement) -> None:

@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from bench.annotate.guideline import load_guideline
-from bench.annotate.records import StudyFile
 from bench.annotate.sample import candidates, draw, study_of
-from bench.annotate.store import write_study
 from bench.records import Message, messages_sha256, sealed
 from bench.results import ResultsTree
+from bench.results.studies import StudyFile, write_study
 from tests.synthetic import SUITE, make_tree
 from tests.tiny import ROOT
 

@@ -12,9 +12,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from bench.annotate.server import LabelStudioServer, refused
-from bench.annotate.store import read_study, write_study
 from bench.cli import cli
 from bench.errors import UserError
+from bench.results.studies import read_study, write_study
 from tests.annotate.studies import PROMPTS, annotation, make_study, short, task, written
 from tests.synthetic import make_tree
 

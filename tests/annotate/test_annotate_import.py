@@ -15,11 +15,10 @@ from jsonschema import Draft202012Validator
 
 from bench.annotate.merging import MergeReport, merge
 from bench.annotate.reading import Reading, Unreadable, read_export, read_files
-from bench.annotate.records import Annotation, AnnotatorFile, StudyFile
-from bench.annotate.store import load_study, read_annotators
 from bench.cli.schemas import all_schemas
 from bench.errors import RecordError, UserError
 from bench.records import canonical
+from bench.results.studies import Annotation, AnnotatorFile, StudyFile, load_study, read_annotators
 from tests.annotate.studies import CRITERIA, annotation, choice, make_study, short, task, written
 
 EARLY, LATE = "2026-03-01T10:00:00.000000Z", "2026-03-01T13:00:00.500000+02:00"
@@ -116,7 +115,8 @@ def test_a_cancelled_annotation_is_kept_and_does_not_count(tmp_path: Path, study
     _, report = brought(tmp_path, study, data)
     loaded = load_study(tmp_path, "first")
     assert set(loaded.ratings["item"]) == {b}
-    assert loaded.annotations.set_index("item")["cancelled"].to_dict() == {a: True, b: False}
+    cancelled = {entry.item: entry.cancelled for entry in loaded.annotators["annotator-1"].annotations}
+    assert cancelled == {a: True, b: False}
     assert said(tmp_path, study)["annotator-1"].annotations[0].scores == dict.fromkeys(CRITERIA, 4)
     assert (report.counts[0].complete, report.counts[0].cancelled) == (1, 1)
 
@@ -406,10 +406,10 @@ def test_a_damaged_annotators_file_is_refused(tmp_path: Path, study: StudyFile) 
     path = tmp_path / "human" / "first" / "annotations" / "annotator-1.json"
     good = json.loads(path.read_bytes())
     for change, why in (
-        ({"annotator": "annotator-2"}, "is of annotator 'annotator-2'"),
-        ({"study": "other"}, "in study 'other'"),
+        ({"annotator": "annotator-2"}, "annotator 'annotator-2'"),
+        ({"study": "other"}, "study 'other'"),
         ({"annotations": good["annotations"] * 2}, "twice"),
-        ({"annotations": [{**good["annotations"][0], "item": "x"}]}, "does not have it"),
+        ({"annotations": [{**good["annotations"][0], "item": "x"}]}, "does not have"),
         ({"annotations": [{**good["annotations"][0], "scores": {"fluency": 3}}]}, "other criteria"),
         (
             {"annotations": [{**good["annotations"][0], "scores": dict.fromkeys(CRITERIA, 6)}]},
@@ -428,11 +428,9 @@ def test_tables_are_sorted_whatever_the_order_of_the_files(tmp_path: Path, study
     loaded = load_study(tmp_path, "first")
     keys = ["item", "annotator", "criterion"]
     assert loaded.ratings[keys].apply(tuple, axis=1).is_monotonic_increasing
-    assert loaded.items["item"].tolist() == names(study)
-    assert list(loaded.items.columns) == ["item", "suite", "language", "player", "character", "situation"]
     assert loaded.ratings["score"].dtype == "float64"
-    assert loaded.annotators == ("annotator-1", "annotator-2")
-    assert loaded.criteria == CRITERIA
+    assert list(loaded.annotators) == ["annotator-1", "annotator-2"]
+    assert loaded.file.criterion_names == CRITERIA
 
 
 @pytest.mark.parametrize("name", ["study", "annotator"])
@@ -453,7 +451,7 @@ def test_a_study_without_annotations_has_empty_tables_of_the_same_form(
     loaded = load_study(tmp_path, "first")
     assert list(loaded.ratings.columns) == ["item", "annotator", "criterion", "score"]
     assert loaded.ratings["score"].dtype == "float64"
-    assert len(loaded.ratings) == len(loaded.annotations) == 0
+    assert len(loaded.ratings) == len(loaded.annotators) == 0
 
 
 def test_answers_to_another_interface_replace_nothing(tmp_path: Path, study: StudyFile) -> None:

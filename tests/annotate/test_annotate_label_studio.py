@@ -11,11 +11,10 @@ import pytest
 
 from bench.annotate.guideline import guideline_of, load_guideline
 from bench.annotate.label_studio import interface, project_of
-from bench.annotate.records import StudyFile
-from bench.annotate.store import write_study
 from bench.errors import CatalogError, UserError
 from bench.records import sealed
 from bench.results import ResultsTree
+from bench.results.studies import StudyFile, write_study
 from tests.annotate.studies import CRITERIA, HOSTILE, PROMPTS, make_hostile, make_study
 
 

@@ -10,11 +10,10 @@ import pytest
 
 from bench.annotate.merging import merge
 from bench.annotate.pingpong import PublicStudy, read_records
-from bench.annotate.records import StudyFile
-from bench.annotate.store import load_study, read_study, write_study
 from bench.errors import UserError
 from bench.records import Conversation
 from bench.results import ResultsTree
+from bench.results.studies import StudyFile, load_study, read_study, write_study
 from tests.annotate.studies import CRITERIA, make_study
 from tests.synthetic import SUITE, make_tree
 
@@ -62,10 +61,10 @@ def test_a_file_an_annotator_matched_with_our_conversations(tmp_path: Path) -> N
     assert made.matched == 1
     assert [line.partition(": ")[2] for line in made.assumed] == ["taken as the scores of one annotator"] * 2
     study = load_study(tmp_path, "public")
-    by_player = study.items.set_index("player")
-    assert by_player.loc["player-01", "character"] == talks(tree)[0].character
-    assert by_player["character"].isna()["some-model"]
-    item = by_player["item"]["player-01"]
+    by_player = {item.player: item for item in study.file.items}
+    assert by_player["player-01"].character == talks(tree)[0].character
+    assert by_player["some-model"].character is None
+    item = by_player["player-01"].item
     ours_rated = study.ratings[study.ratings["item"] == item]
     table = ours_rated.pivot(index="annotator", columns="criterion", values="score")[list(CRITERIA)]
     assert table.to_numpy().tolist() == [[4, 3, 5], [2, 2, 2]]
@@ -77,7 +76,7 @@ def test_scores_that_are_not_whole_are_the_mean_of_several(tmp_path: Path) -> No
     made = imported(tmp_path, [path])
     assert "mean of several annotators" in made.assumed[0]
     study = load_study(tmp_path, "public")
-    assert study.annotators == ("mean",)
+    assert list(study.annotators) == ["mean"]
     assert study.ratings.set_index("criterion")["score"].to_dict() == scores(3.4, 4, 4.8)
 
 

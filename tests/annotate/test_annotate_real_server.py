@@ -14,11 +14,10 @@ import pytest
 from click.testing import CliRunner
 
 from bench.annotate.label_studio import project_title
-from bench.annotate.records import AnnotatorFile, StudyFile
 from bench.annotate.server import LabelStudioServer
-from bench.annotate.store import load_study, read_annotators
 from bench.cli import cli
 from bench.errors import UserError
+from bench.results.studies import AnnotatorFile, StudyFile, load_study, read_annotators
 from tests.annotate.label_studio_server import OWNER, PASSWORD, PROGRAM, TOKEN, Person, RunningServer, running
 from tests.annotate.studies import CRITERIA, HOSTILE, PROMPTS, choice, make_study
 from tests.site.browsing import CHROMIUM, FLAGS

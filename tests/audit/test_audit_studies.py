@@ -10,11 +10,10 @@ from typing import Any
 
 import pytest
 
-from bench.annotate.records import Annotation, AnnotatorFile
-from bench.annotate.store import read_study, write_annotator
 from bench.audit import audit_tree
 from bench.records import canonical
 from bench.results import ResultsTree
+from bench.results.studies import Annotation, AnnotatorFile, read_study, write_annotator
 from tests.annotate.studies import CRITERIA, make_study
 
 

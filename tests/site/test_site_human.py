@@ -11,8 +11,8 @@ import pytest
 
 from bench.agreement.report import agreement_of
 from bench.agreement.study import study_panel
-from bench.annotate.store import load_study, read_study, write_study
 from bench.results import ResultsTree
+from bench.results.studies import load_study, read_study, write_study
 from bench.scores.frame import load
 from bench.site import build_site
 from bench.slugs import slug
