@@ -15,24 +15,22 @@ if str(ROOT) not in sys.path:
 
 from tests import recording  # noqa: E402
 
-# Shells start background jobs with SIGINT ignored, and children inherit it; tests that send Ctrl-C need it.
+# Shells start background jobs with SIGINT ignored, and children inherit that. Tests that send Ctrl-C need it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
-
-CASSETTES = Path(__file__).with_name("cassettes")
 
 
 @pytest.fixture(scope="session")
 def vcr_config() -> dict[str, Any]:
-    """Replay alone, unless the command line says otherwise: `make record`."""
+    """Options of vcrpy. Cassettes are only replayed, unless `make record` asks for a recording."""
     return recording.vcr_config()
 
 
 @pytest.fixture(scope="session")
 def vcr_cassette_dir() -> str:
     """One folder for all cassettes."""
-    return str(CASSETTES)
+    return str(recording.folders_in_use()[0])
 
 
 def pytest_recording_configure(config: pytest.Config, vcr: Any) -> None:
-    """Cassettes are JSON that can be read."""
+    """Write cassettes as readable JSON."""
     vcr.register_serializer("json", recording)

@@ -1,12 +1,13 @@
 """How API traffic is recorded into cassettes: what is left out, how it is written, what must never be in one.
 
-The module is a serializer of vcrpy (``serialize``, ``deserialize``) besides: bodies lie in a cassette as
-JSON, so that a diff of two recordings can be read.
+The module is also a serializer for vcrpy (``serialize``, ``deserialize``) that writes bodies as JSON, so that
+the diff of two recordings is readable.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import re
 import socket
 import sys
@@ -16,17 +17,36 @@ from urllib.parse import urlsplit
 
 Json = dict[str, Any]
 
+FOLDER_VARIABLE = "DRAMATURG_CASSETTES"
+"""Environment variable: a folder to record into and replay from, in place of the committed one."""
 KEPT_HEADERS = ("content-type",)
-"""Of requests and responses alike. All others may name somebody, or change from one recording to the next."""
+"""Headers that are kept. Others may identify somebody or change with every recording."""
 DROPPED_FIELDS = ("id", "created", "timings", "__verbose")
-"""Of an answer's body: identifiers and clock readings."""
+"""Fields of a response body that are dropped: identifiers and clock readings."""
 EMBEDDED = "http://embedded"
-"""Stands for the embedded server, whose port is another each time."""
+"""Written in place of the embedded server's address, whose port changes with every start."""
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
+TESTS = Path(__file__).resolve().parent
+
+
+def folders(root: Path | None = None) -> tuple[Path, Path]:
+    """The folder of the cassettes, and the folder of what the recorded runs came to.
+
+    They are in ``root``, by default the committed ones.
+    """
+    if root is None:
+        return TESTS / "cassettes", TESTS / "recorded" / "expected"
+    return root / "cassettes", root / "expected"
+
+
+def folders_in_use() -> tuple[Path, Path]:
+    """The folders that this test run records into or replays from."""
+    root = os.environ.get(FOLDER_VARIABLE)
+    return folders(Path(root) if root else None)
 
 
 def vcr_config() -> Json:
-    """Options of vcrpy for chat traffic. A reply belongs to a body, so calls at the same time cannot swap."""
+    """Options of vcrpy. Requests match on the body, so concurrent calls cannot swap replies."""
     return {
         "serializer": "json",
         "match_on": ["method", "uri", "body"],
@@ -37,7 +57,7 @@ def vcr_config() -> Json:
 
 
 def scrubbed_request(request: Any) -> Any:
-    """A request without a port that changes each time, a query that may hold a key, and telling headers."""
+    """The request without its port, its query (which may hold a key) and identifying headers."""
     url = urlsplit(request.uri)
     host = url.hostname or ""
     request.uri = (EMBEDDED if host in LOOPBACK else f"{url.scheme}://{host}") + url.path
@@ -46,7 +66,7 @@ def scrubbed_request(request: Any) -> Any:
 
 
 def scrubbed_response(response: Json) -> Json:
-    """A response of which status, content type and what was answered are left."""
+    """The response reduced to its status, content type and answer."""
     body: bytes = response["body"]["string"]
     try:
         answered = json.loads(body)
@@ -59,15 +79,15 @@ def scrubbed_response(response: Json) -> Json:
 
 
 def _kept(headers: Any) -> Json:
-    """The headers on the list, with their values as they came: texts of a request, lists of a response."""
+    """The headers in KEPT_HEADERS. Values are strings in a request and lists in a response."""
     return {name.lower(): value for name, value in headers.items() if name.lower() in KEPT_HEADERS}
 
 
-# --- in files --------------------------------------------------------------------------------------------
+# --- Cassette files --------------------------------------------------------------------------------------
 
 
 def serialize(cassette: Json) -> str:
-    """The text of a cassette: JSON in letters, with JSON bodies unfolded."""
+    """The text of a cassette: JSON, with JSON bodies as objects instead of strings."""
     interactions = [
         {
             "request": {**one["request"], "body": _unfolded(one["request"]["body"])},
@@ -75,7 +95,7 @@ def serialize(cassette: Json) -> str:
         }
         for one in cassette["interactions"]
     ]
-    interactions.sort(key=lambda one: _compact(one["request"]))  # the order of arrival is an accident
+    interactions.sort(key=lambda one: _compact(one["request"]))  # order of arrival varies
     return json.dumps({**cassette, "interactions": interactions}, ensure_ascii=False, indent=1) + "\n"
 
 
@@ -104,7 +124,7 @@ def _compact(data: object) -> str:
     return json.dumps(data, ensure_ascii=False, separators=(",", ":"))
 
 
-# --- what must never be in one ---------------------------------------------------------------------------
+# --- Secrets ---------------------------------------------------------------------------------------------
 
 FORBIDDEN = {
     "key": r"\b(?:sk|pk|gsk|xai|rk|hf|pplx|glpat|gh[pousr]|xox[abprs])[-_][A-Za-z0-9_-]{12,}"
@@ -116,11 +136,11 @@ FORBIDDEN = {
     "host path": r"(?:/home/|/root/|/tmp/|/Users/|/usr/|[A-Z]:\\\\|site-packages)",
     "local address": r"\b(?:127\.0\.0\.1|localhost|\[::1\])",
 }
-"""What betrays a secret, a person or a machine, by kind."""
+"""Patterns of what may reveal a secret, a person or a machine, by kind."""
 
 
 def leaks(text: str) -> list[str]:
-    """What in a cassette's text must not be published, as ``kind: what``; empty where it is clean."""
+    """What must not be published in a cassette's text, each as ``kind: match``."""
     machine = {"this machine": re.escape(socket.gethostname()), "this user": re.escape(str(Path.home()))}
     found = [
         f"{kind}: {match.group()}"
@@ -134,13 +154,13 @@ def leaks(text: str) -> list[str]:
     return found
 
 
-def main() -> int:
-    """Check all cassettes, as `make lint` does before a commit: a line for each leak, and status 1."""
-    files = sorted(path for path in Path(__file__).with_name("cassettes").rglob("*") if path.is_file())
+def scan(folder: Path) -> int:
+    """Print a line for each leak in the cassettes of ``folder``; 1 if there is one, else 0."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
     found = [f"{path}: {leak}" for path in files for leak in leaks(path.read_text(encoding="utf-8"))]
-    print("\n".join(found) or f"{len(files)} cassettes hold no secret")
+    print("\n".join(found) or f"No secret in {len(files)} cassettes")
     return 1 if found else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(scan(folders()[0]))

@@ -22,7 +22,7 @@ from bench.suites import load_suite
 from tests import recording
 
 HERE = Path(__file__).parent
-EXPECTED = HERE / "expected"
+EXPECTED = recording.folders_in_use()[1]
 SUITE = "recorded"
 
 
