@@ -87,9 +87,9 @@ def test_csv_runs_nothing_in_a_spreadsheet(tmp_path: Path, name: str) -> None:
     assert {row["player"] for row in rows} == {f"'{name}"}
 
 
-def test_a_missing_pyarrow_is_named_with_the_mend(tree: ResultsTree, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_pyarrow_is_named_with_a_hint(tree: ResultsTree, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(UserError, match=r"dramaturg\[parquet\]"):
+    with pytest.raises(UserError, match="make parquet"):
         exported(tidy_table(tree, "synthetic", ["en"]), "parquet")
 
 
