@@ -1,7 +1,7 @@
 """The one module that talks to the network: a request goes in, one typed reply comes out.
 
 ``Chat.ask`` looks into the cache, keeps to each provider's limits, retries what is worth a retry, and ends
-in a :class:`Reply`; only what the user can hint (key, model id, address) is raised, as ProviderError.
+in a :class:`Reply`; only what the user can fix (key, model id, address) is raised, as ProviderError.
 """
 
 from bench.chat.cache import ResponseCache

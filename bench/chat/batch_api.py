@@ -14,7 +14,7 @@ from openai.types import Batch
 
 from bench.catalog import Provider
 from bench.chat.endpoint import LARGEST_ANSWER, new_client
-from bench.chat.faults import ADDRESS_MEND, Fault, fault_of, shortened
+from bench.chat.faults import ADDRESS_HINT, Fault, fault_of, shortened
 from bench.chat.secrets import Environment, is_http, key_of, secrets_of, shown_url
 from bench.errors import ProviderError
 
@@ -131,7 +131,7 @@ class BatchApi:
 
     @contextmanager
     def _troubles(self) -> Iterator[None]:
-        """Turn the client's errors into BatchTrouble, where time may hint them, or ProviderError."""
+        """Turn the client's errors into BatchTrouble, which may pass with time, or ProviderError."""
         try:
             yield
         except APIStatusError as error:
@@ -146,12 +146,12 @@ class BatchApi:
             raise BatchTrouble(type(error).__name__) from None
 
     def _error(self, fault: Fault) -> ProviderError:
-        mends = {
+        hints = {
             401: f"Check the key in {self.provider.api_key_env}.",
             404: "Its files and batches may have been deleted, or belong to another key.",
         }
         status = int(fault.detail[5:8]) if fault.detail[5:8].isdecimal() else 0
-        hint = mends.get(status, "" if fault.hint == ADDRESS_MEND or "{" in fault.hint else fault.hint)
+        hint = hints.get(status, "" if fault.hint == ADDRESS_HINT or "{" in fault.hint else fault.hint)
         return ProviderError(f"Batch API: {fault.detail}", where=f"provider {self.name}", hint=hint)
 
 

@@ -18,7 +18,7 @@ from bench.chat.answers import Answer
 from bench.chat.body import body_of, body_text
 from bench.chat.budget import Budget
 from bench.chat.cache import ResponseCache
-from bench.chat.faults import UNREACHABLE_MEND, Fault
+from bench.chat.faults import UNREACHABLE_HINT, Fault
 from bench.chat.limits import Limits
 from bench.chat.requests import ChatRequest, Reply
 from bench.chat.retry import RetryPolicy
@@ -237,7 +237,7 @@ class Chat:
         return reply
 
     def _failed(self, prepared: Prepared, fault: Fault, attempts: int, reached: bool) -> Reply:
-        """The reply that ``fault`` comes to. Raises ProviderError where the user has to hint something."""
+        """The failed reply for ``fault``. Raises ProviderError if the user has to fix something."""
         hopeless = fault.kind == "user" or (fault.kind == "unreachable" and not reached)
         if hopeless or (fault.kind == "rejected" and prepared.request.model not in self._succeeded):
             raise self._error(prepared, fault)
@@ -261,7 +261,7 @@ class Chat:
         url = shown_url(prepared.provider.base_url)
         hint = fault.hint
         if fault.kind == "unreachable":
-            hint = UNREACHABLE_MEND
+            hint = UNREACHABLE_HINT
         names = {
             "key": variable or f"[providers.{model.provider}], which names none (api_key_env)",
             "id": model.model,

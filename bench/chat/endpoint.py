@@ -29,7 +29,7 @@ from openai import (
 
 from bench.catalog import Provider
 from bench.chat.answers import Answer, answer_from
-from bench.chat.faults import ADDRESS_MEND, Fault, fault_of
+from bench.chat.faults import ADDRESS_HINT, Fault, fault_of
 from bench.chat.limits import Limits
 from bench.chat.requests import ChatRequest
 from bench.chat.secrets import redacted, secrets_of, shown_url
@@ -114,7 +114,7 @@ class Endpoint:
         headers = response.headers
         if 300 <= response.status_code < 400:
             target = redacted(shown_url(headers.get("location", "nowhere")), self.secrets)
-            return Fault("user", f"HTTP {response.status_code}: redirected to {target}", ADDRESS_MEND)
+            return Fault("user", f"HTTP {response.status_code}: redirected to {target}", ADDRESS_HINT)
         wait = wait_asked(headers)
         if wait is None and response.status_code == 429:
             reset = reset_in(headers)
@@ -232,7 +232,7 @@ def _connection_fault(error: BaseException | None) -> Fault:
     if isinstance(error, AnswerTooLarge):
         return Fault("transport", f"{error}; the limit is {LARGEST_ANSWER} bytes")
     if isinstance(error, _ADDRESS_ERRORS):
-        return Fault("user", "the request cannot be sent to this address", ADDRESS_MEND)
+        return Fault("user", "the request cannot be sent to this address", ADDRESS_HINT)
     if isinstance(error, _CONNECT_ERRORS):
         return Fault("unreachable", f"no connection ({_system_words(error)})")
     if isinstance(error, httpx2.DecodingError):

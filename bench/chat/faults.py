@@ -1,4 +1,4 @@
-"""Failures of a call: what each status or error code means, and whether a retry may hint it."""
+"""Failures of a call: what each status or error code means, and whether a retry can help."""
 
 from __future__ import annotations
 
@@ -12,31 +12,31 @@ from bench.chat.secrets import REDACTED, redacted
 from bench.records import Usage
 
 FaultKind = Literal["unreachable", "transport", "rate_limited", "rejected", "content_filter", "user"]
-"""``unreachable``: no connection came about. ``rejected``: a 400 or its like, no retry mends it.
+"""``unreachable``: no connection came about. ``rejected``: a 400 or its like, which no retry can fix.
 ``user``: the key, the model id or the address is wrong."""
 
 RETRIED: frozenset[FaultKind] = frozenset({"unreachable", "transport", "rate_limited"})
 
-KEY_MEND = "Check the key in {key}."
-CREDIT_MEND = "Add credit at the provider, or raise the limit of the key in {key}."
-MODEL_MEND = "Check model = {id!r} in [models.{model}], or base_url in [providers.{provider}], of {catalog}."
-ACCESS_MEND = "Check that the key in {key} may use {id!r}, the model of [models.{model}] in {catalog}."
-ADDRESS_MEND = "Check base_url = {url!r} in [providers.{provider}] of {catalog}."
-UNREACHABLE_MEND = "Start the server at {url}, or check base_url in [providers.{provider}] of {catalog}."
-BODY_MEND = "Check the parameters and switches of [models.{model}] and [providers.{provider}] in {catalog}."
+KEY_HINT = "Check the key in {key}."
+CREDIT_HINT = "Add credit at the provider, or raise the limit of the key in {key}."
+MODEL_HINT = "Check model = {id!r} in [models.{model}], or base_url in [providers.{provider}], of {catalog}."
+ACCESS_HINT = "Check that the key in {key} may use {id!r}, the model of [models.{model}] in {catalog}."
+ADDRESS_HINT = "Check base_url = {url!r} in [providers.{provider}] of {catalog}."
+UNREACHABLE_HINT = "Start the server at {url}, or check base_url in [providers.{provider}] of {catalog}."
+BODY_HINT = "Check the parameters and switches of [models.{model}] and [providers.{provider}] in {catalog}."
 
 STATUS_RULES: dict[int, tuple[FaultKind, str]] = {
-    400: ("rejected", BODY_MEND),
-    401: ("user", KEY_MEND),
-    402: ("user", CREDIT_MEND),
-    403: ("user", ACCESS_MEND),
-    404: ("user", MODEL_MEND),
-    405: ("user", ADDRESS_MEND),
+    400: ("rejected", BODY_HINT),
+    401: ("user", KEY_HINT),
+    402: ("user", CREDIT_HINT),
+    403: ("user", ACCESS_HINT),
+    404: ("user", MODEL_HINT),
+    405: ("user", ADDRESS_HINT),
     407: ("user", "Check the proxy of the environment (HTTPS_PROXY)."),
     408: ("transport", ""),
     409: ("transport", ""),
-    410: ("user", MODEL_MEND),
-    422: ("rejected", BODY_MEND),
+    410: ("user", MODEL_HINT),
+    422: ("rejected", BODY_HINT),
     425: ("transport", ""),
     429: ("rate_limited", ""),
 }
@@ -96,15 +96,15 @@ def fault_of(status: int, payload: object, secrets: Iterable[str], wait: float |
     if status in (400, 403, 422) and _filtered(words, error, status):
         return Fault("content_filter", detail)
     if status == 429 and re.search("insufficient_quota|billing", words):
-        return Fault("user", detail, CREDIT_MEND)
+        return Fault("user", detail, CREDIT_HINT)
     if status in STATUS_RULES:
         kind, hint = STATUS_RULES[status]
     elif status >= 500:
         kind, hint = "transport", ""
     elif status >= 400:
-        kind, hint = "rejected", BODY_MEND
+        kind, hint = "rejected", BODY_HINT
     else:
-        kind, hint = "user", ADDRESS_MEND
+        kind, hint = "user", ADDRESS_HINT
     return Fault(kind, detail, hint, wait)
 
 

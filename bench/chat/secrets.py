@@ -51,7 +51,7 @@ class Environment:
                 values = dotenv_values(self._dotenv, interpolate=False) if self._dotenv.is_file() else {}
             except (OSError, UnicodeDecodeError):
                 raise ProviderError(
-                    "cannot be read as UTF-8 text", where=str(self._dotenv), hint="Mend or remove the file."
+                    "cannot be read as UTF-8 text", where=str(self._dotenv), hint="Fix or remove the file."
                 ) from None
             self._from_file = {name: value for name, value in values.items() if value}
         return self._from_file

@@ -1,4 +1,4 @@
-"""From the text a model wrote to data, in one place: find the JSON, hint it, then be strict.
+"""From the text a model wrote to data, in one place: find the JSON, repair it, then validate strictly.
 
 Calls: :func:`json_object`, :func:`verdict` (a judge's reply about a conversation), :func:`utterance` (an
 interrogator's), :func:`rating` (of one that is both) and :func:`banded` (a judge that picks a band first).

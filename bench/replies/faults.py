@@ -14,7 +14,7 @@ REPAIRS: Final[dict[str, str]] = {
     "array_unwrapped": "The object was the only item of an array.",
     "bare_array": "The reply is the array of entries without the object around it.",
     "raw_control": "A string holds a raw line break or another unescaped control character.",
-    "json_repaired": "The JSON was malformed (commas, quotes, comments, literals, brackets) and was mended.",
+    "json_repaired": "The JSON was malformed (commas, quotes, comments, literals, brackets) and repaired.",
     "quotes_escaped": "Unescaped double quotes inside the only string of the object were escaped.",
     "truncated": "The JSON breaks off; what was complete before the break was read.",
     "duplicate_keys": "An object repeats a key; the last value was read.",

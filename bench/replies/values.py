@@ -1,4 +1,4 @@
-"""Single values of a reply: of the right type, or mended to it where that is safe, or a fault."""
+"""Single values of a reply: of the right type, or converted to it where that is safe, or a fault."""
 
 from __future__ import annotations
 

@@ -143,7 +143,7 @@ def _reason(entry: dict[str, Any], key: str, number: int, repairs: set[str]) -> 
 
 
 def check_against_source(source: str, read: list[TurnVerdict], criteria: Sequence[Criterion]) -> None:
-    """Hold mended scores against the text: json-repair reads "4 - Agree" as 4 and "3 .5" as 3.
+    """Compare repaired scores with the text: json-repair reads "4 - Agree" as 4 and "3 .5" as 3.
 
     It also takes a verdict quoted without escapes for part of the verdict around it; then a key stands
     in the text more often than there are turns.

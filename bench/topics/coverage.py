@@ -97,7 +97,7 @@ class CoverageTable(Entry):
 
 
 def read_table(path: Path) -> CoverageTable:
-    """The table of a file. Raises CatalogError that names key and hint."""
+    """The table of a file. Raises CatalogError."""
     return entry_from(CoverageTable, read_toml(path), str(path))
 
 

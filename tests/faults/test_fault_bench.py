@@ -41,7 +41,7 @@ def test_a_fault_ends_as_the_table_says(fault: str, tmp_path: Path) -> None:
 
 
 def expected_repairs(row: Row, ended: Ended, read: bool, role: str) -> tuple[str, ...]:
-    """What a record says was mended; the two messages of an interrogator are told apart by their turns."""
+    """The repairs that a record names; the turns distinguish the two messages of an interrogator."""
     if not (row.repair and read):
         return ()
     if role == "judge":

@@ -31,7 +31,7 @@ from bench.run.runner import Listener
 from bench.run.storing import Keeper
 
 CONNECT_SECONDS = 15
-EXTRA_MEND = "Install it with `make cluster`, here and where the workers run."
+EXTRA_HINT = "Install it with `make cluster`, here and where the workers run."
 
 
 class Cluster:
@@ -47,7 +47,7 @@ class Cluster:
         try:
             self._dask = importlib.import_module("distributed")
         except ImportError:
-            raise UserError("--cluster needs the package distributed", hint=EXTRA_MEND) from None
+            raise UserError("--cluster needs the package distributed", hint=EXTRA_HINT) from None
         for name in ("distributed", "tornado", "asyncio"):
             logging.getLogger(name).setLevel(logging.CRITICAL)
         alive = False
