@@ -261,9 +261,12 @@ def re_asks(judgement: Judgement) -> int:
     return sum(call.turn > 1 for call in judgement.calls)
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=256)
 def messages_sha256(messages: tuple[Message, ...]) -> str:
-    """SHA-256 of a conversation's messages, which ties a judgement to what it judged."""
+    """SHA-256 of a conversation's messages, which ties a judgement to what it judged.
+
+    Cached, since each conversation is compared with the judgements of several judges.
+    """
     return sha256_of([m.plain() for m in messages])
 
 

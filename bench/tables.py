@@ -8,7 +8,7 @@ from __future__ import annotations
 import csv
 import io
 import unicodedata
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterable, Sequence
 
 from rich.cells import cell_len
 
@@ -55,7 +55,7 @@ def text_table(
     )
 
 
-def csv_table(heads: Sequence[str], rows: Sequence[Sequence[Cell]]) -> str:
+def csv_table(heads: Sequence[str], rows: Iterable[Iterable[object]]) -> str:
     """CSV with every cell safe to open in a spreadsheet (see :func:`csv_cell`)."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
@@ -64,13 +64,15 @@ def csv_table(heads: Sequence[str], rows: Sequence[Sequence[Cell]]) -> str:
     return out.getvalue()
 
 
-def csv_cell(value: Cell) -> str:
+def csv_cell(value: object) -> str:
     """A value as a CSV cell. Text that a spreadsheet could run as a formula gets an apostrophe in front."""
     if value is None:
         return ""
+    if isinstance(value, bool):
+        return str(value).lower()
     if isinstance(value, (int, float)):
         return repr(value)
-    text = "; ".join(value) if isinstance(value, tuple) else value
+    text = "; ".join(value) if isinstance(value, tuple) else str(value)
     visible = text.lstrip("".join(c for c in text if c.isspace() or unicodedata.category(c)[0] == "C"))
     risky = visible.startswith(_FORMULA_STARTS) or (text != "" and unicodedata.category(text[0]) == "Cc")
     return f"'{text}" if risky else text

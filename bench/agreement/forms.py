@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from bench.agreement.figures import Difference, Figure
 from bench.agreement.report import Agreement
 from bench.records import canonical
-from bench.scores.forms import csv_cell
+from bench.tables import csv_cell
 
 COLUMNS = (
     "table",

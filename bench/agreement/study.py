@@ -18,7 +18,6 @@ from bench.errors import UserError
 from bench.records import messages_sha256
 from bench.results import ResultsTree
 from bench.results.studies import Study, StudyFile, StudyItem
-from bench.scores import paper
 from bench.scores.analyses.preference import judge_models
 from bench.scores.analyses.scenes import judge_finals
 from bench.scores.frame import SCENE, Frames
@@ -146,9 +145,8 @@ def _means(
     frames: Frames, refusals: str, item_of: Mapping[Scene, str]
 ) -> tuple[pd.DataFrame, dict[str, dict[str, int]]]:
     """Each judge's mean over turns by item and criterion, and why items have none."""
-    judged = paper.usable_judgements(frames)
-    counted = judged if refusals != "left-out" else judged[~judged["refusal"]]
-    means = paper.turn_means(frames, counted)
+    judged = frames.usable
+    means = frames.turn_means(judged) if refusals != "left-out" else frames.counting_means
     rows = means.reset_index().melt([*SCENE, "judge"], var_name="criterion", value_name="score")
     rows["item"] = _items(rows, item_of)
     rows = rows[rows["item"].notna()].astype({"judge": "object", "criterion": "object", "item": "object"})

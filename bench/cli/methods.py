@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Sequence
 
 from bench.boards.loading import LoadedBoard
@@ -11,10 +9,9 @@ from bench.errors import UserError
 from bench.records import canonical
 from bench.scores.analyses.sure import missing_to_none
 from bench.scores.compare import rank_moves
-from bench.scores.forms import csv_cell
 from bench.scores.frame import Frames
 from bench.scores.separate import separation
-from bench.tables import text_table
+from bench.tables import csv_table, text_table
 
 COLUMNS = ("method", "player", "score", "rank", "paper_rank", "moved")
 
@@ -64,11 +61,7 @@ def moves(frames: Frames, form: str) -> str:
         plain = [{name: _number(row[name]) for name in COLUMNS} for row in rows]
         return canonical({"suite": frames.suite, "language": frames.language, "moves": plain})
     if form == "csv":
-        out = io.StringIO()
-        writer = csv.writer(out, lineterminator="\n")
-        writer.writerow(COLUMNS)
-        writer.writerows([csv_cell(_number(row[name])) for name in COLUMNS] for row in rows)
-        return out.getvalue()
+        return csv_table(COLUMNS, [[_number(row[name]) for name in COLUMNS] for row in rows])
     if not rows:
         return "No rank moves, whatever the method.\n"
     shown = [[_shown(name, _number(row[name])) for name in COLUMNS] for row in rows]

@@ -16,8 +16,8 @@ import pandas as pd
 
 from bench.errors import UserError
 from bench.results import ResultsTree
-from bench.scores.forms import csv_cell
 from bench.scores.frame import COLUMNS, load
+from bench.tables import csv_cell
 
 FORMATS = ("csv", "parquet", "jsonl")
 EXPORTED = COLUMNS["scores"]

@@ -1,4 +1,4 @@
-"""The leaderboard of one suite and language: how it is made of the evidence, and its frozen records."""
+"""The leaderboard of one suite and language: its records, and how they are computed from the evidence."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any, Literal
 
 import pandas as pd
-from pydantic import Field
+from pydantic import ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from bench.errors import UserError
 from bench.protocol_facts import facts_of
@@ -22,6 +22,17 @@ from bench.scores.weights import CUSTOM, EQUAL, Weights, checked_weights, standa
 RESAMPLES = 1000
 SEED = 0
 
+OWN_KEYS = ("in_character", "entertaining", "fluency")
+"""Criteria that have a key of their own in each row of board.json, and a column in the CSV, null without a
+mean. All criteria are under ``criteria``."""
+
+
+def _with_own_keys(schema: dict[str, Any]) -> None:
+    """Add OWN_KEYS to the JSON Schema of a row."""
+    number = {"anyOf": [{"type": "number"}, {"type": "null"}]}
+    schema["properties"] |= dict.fromkeys(OWN_KEYS, number)
+    schema["required"] += OWN_KEYS
+
 
 class WeightedScore(Record):
     """A player's numbers under one weighting of the criteria."""
@@ -34,36 +45,38 @@ class WeightedScore(Record):
 
 
 class RobustScore(Record):
-    """A player's numbers under the robust scoring: refusals count, characters and situations are a sample."""
+    """A player's numbers under the robust scoring: refusals count, characters and situations are sampled."""
 
     score: float
     """Length-normalised, comparable with ``length_norm_score``."""
     low: float | None
     high: float | None
-    """The 95% interval from resampling characters and situations."""
+    """95% interval from resampling characters and situations."""
     rank_low: int
     rank_high: int
-    """The ranks that the data leave open."""
+    """Range of ranks that the data allow."""
     group: int
-    """Tie group: the place of its leader, from whom no member is surely different."""
+    """Tie group: the rank of its leader; no member differs significantly from the leader."""
 
 
 class RobustSummary(Record):
-    """What the robust scoring says of a board as a whole."""
+    """The robust scoring's figures for a whole board."""
 
     correction: str
-    """For many comparisons: bh (Benjamini-Hochberg) or holm."""
+    """Correction for multiple comparisons: bh (Benjamini-Hochberg) or holm."""
     pairs: int
     separability: float | None
-    """Share of the pairs of players that the data tell apart."""
+    """Share of the pairs of players that differ significantly."""
     standard_error: float | None
     """Of the difference of a typical (median) pair."""
     detectable_difference: float | None
-    """The smallest true difference of such a pair that a single comparison finds four times in five."""
+    """Smallest true difference of such a pair that one comparison detects with a power of 80%."""
 
 
 class BoardRow(Record):
-    """One player of a board. A number that cannot be known is null, never 0."""
+    """One player of a board. An unknown number is null, never 0."""
+
+    model_config = ConfigDict(json_schema_extra=_with_own_keys)
 
     player: str
     name: str
@@ -73,25 +86,21 @@ class BoardRow(Record):
     weights: Openness
     parameters_billion: float | None
     rank: int | None
-    """Place of the leader of the player's group: players within 0.06 of the leader share it, on a
-    protocol's scale of another width within the same share (1.5%) of it."""
+    """Rank of the leader of the player's group: players within 0.06 of the leader share it, on scales other
+    than 1 to 5 within the same share (1.5%) of the scale."""
     length_norm_score: float | None
     length_norm_ci: float | None
-    """Half the width of the 95% interval; null where fewer than two conversations are scored."""
+    """Half the width of the 95% interval; null with fewer than two scored conversations."""
     score: float | None
     score_ci: float | None
-    in_character: float | None
-    entertaining: float | None
-    fluency: float | None
     criteria: dict[str, float]
-    """Mean of each criterion of the protocol, by name; empty where nothing is scored."""
+    """Mean of each criterion of the protocol, by name; empty if nothing is scored."""
     refusal_ratio: float | None
     """Share of the judged conversations in which any judge saw a refusal."""
     avg_length: int | None
     """Mean length of an answer in characters, over all complete conversations, cut to an integer."""
     length_factor: float | None
-    """What ``score`` was multiplied with to get ``length_norm_score``; null where the protocol's length rule
-    multiplies nothing."""
+    """Factor from ``score`` to ``length_norm_score``; null if the protocol's length rule is not a factor."""
     conversations: int
     """Complete conversations."""
     conversations_scored: int
@@ -100,7 +109,7 @@ class BoardRow(Record):
     conversations_missing: int
     conversations_expected: int
     judgements_ok: int
-    """Judgements that count in the means, repaired ones included."""
+    """Judgements that count in the means, including repaired ones."""
     judgements_repaired: int
     judgements_refused: int
     judgements_failed: int
@@ -110,11 +119,23 @@ class BoardRow(Record):
     judges: tuple[str, ...]
     """Judges with at least one judgement of this player."""
     cost: str | None
-    """US dollars of all calls as a decimal string; null where any call's price is unknown."""
+    """US dollars of all calls as a decimal string; null if the price of a call is unknown."""
     weightings: dict[str, WeightedScore]
-    """The numbers under other weightings of the criteria, by the weighting's name."""
+    """Numbers under other weightings of the criteria, by the weighting's name."""
     robust: RobustScore | None
-    """Null where the player has no conversation that counts, or the protocol's scale is not known."""
+    """Null if no conversation of the player counts, or the protocol's scale is unknown."""
+
+    @model_serializer(mode="wrap")
+    def _add_own_keys(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        data: dict[str, Any] = handler(self)
+        return data | {name: self.criteria.get(name) for name in OWN_KEYS}
+
+    @model_validator(mode="before")
+    @classmethod
+    def _drop_own_keys(cls, data: Any) -> Any:
+        if not isinstance(data, dict):
+            return data
+        return {key: value for key, value in data.items() if key not in OWN_KEYS}
 
 
 class Board(Record):
@@ -128,7 +149,7 @@ class Board(Record):
     scoring: Literal["paper"] = "paper"
     criteria: tuple[str, ...]
     weights: dict[str, float]
-    """The weight of each criterion in the ranking numbers; only their proportions matter."""
+    """Weight of each criterion in the ranking numbers; only the proportions matter."""
     weightings: dict[str, dict[str, float]]
     """The other weightings that rows report, by name."""
     judges: tuple[str, ...]
@@ -151,7 +172,17 @@ def board_of(
     seed: int = SEED,
     scenes: Sequence[Scene] | None = None,
 ) -> Board:
-    """The board of evidence that is loaded already."""
+    """Compute the board of ``frames``.
+
+    Args:
+        frames: The evidence, only by judges that count.
+        weights: Weight of each criterion; None for equal weights.
+        resamples: Bootstrap resamples for the confidence intervals.
+        seed: Seed of the bootstrap.
+        scenes: Scenes that every player should have; None for all that any player was given.
+
+    Raises UserError for invalid weights or resamples.
+    """
     if resamples < 1:
         raise UserError(f"{resamples} resamples are too few for an interval", hint="Ask for 1000 or more.")
     standard = standard_weightings(frames.criteria)
@@ -161,22 +192,10 @@ def board_of(
     weightings = {main: main_weights, **standard}
     scored, median = paper_numbers(frames, weightings, resamples=resamples, seed=seed)
     gap = paper.rank_gap(facts_of(frames.protocol))
-    tables = {name: paper.ranked(_published(scored, name), gap) for name in weightings}
+    tables = {name: paper.ranked(published_numbers(scored, name), gap) for name in weightings}
     counts = _counts(frames, scenes_of(frames) if scenes is None else list(scenes))
     summary, robust = _robust(frames, main_weights, resamples, seed)
     infos = {info.player: info for info in frames.players}
-    rows = tuple(
-        _row(
-            infos[player],
-            frames.criteria,
-            scored.loc[player],
-            counts.loc[player],
-            {name: _weighted(tables[name], player) for name in weightings},
-            main,
-            robust.get(player),
-        )
-        for player in tables[main].index
-    )
     return Board(
         suite=frames.suite,
         version=frames.version,
@@ -190,8 +209,23 @@ def board_of(
         resamples=resamples,
         seed=seed,
         robust=summary,
-        rows=rows,
+        rows=tuple(
+            BoardRow(
+                **_scores(scored.loc[player], frames.criteria),
+                **_weighted(tables[main], player).model_dump(),
+                **counts.loc[player].to_dict(),
+                **infos[player].model_dump(include=_PLAYER_FIELDS),
+                weightings={name: _weighted(tables[name], player) for name in weightings if name != main},
+                robust=robust.get(player),
+            )
+            for player in tables[main].index
+        ),
     )
+
+
+_PLAYER_FIELDS = set(BoardRow.model_fields) & set(PlayerInfo.model_fields)
+NUMBERS = ("length_norm_score", "length_norm_ci", "score", "score_ci")
+"""Fields of a weighting's numbers besides the rank."""
 
 
 def paper_numbers(
@@ -199,31 +233,36 @@ def paper_numbers(
 ) -> tuple[pd.DataFrame, float | None]:
     """Unrounded numbers of the paper's scoring, one row per player of the board, and ``L``.
 
-    Columns: those of :func:`bench.scores.paper.player_scores`, and avg_length, length_factor, refusal_ratio.
+    Columns: those of :func:`bench.scores.paper.player_scores`, avg_length, length_factor, refusal_ratio.
     """
-    names = [info.player for info in frames.players]
     conversations = paper.conversation_scores(paper.judge_scores(frames, weightings))
-    lengths = {str(p): int(n) for p, n in paper.answer_lengths(frames.conversations).items()}
-    scored_names = sorted({str(p) for p in conversations.index.get_level_values("player")})
-    median = paper.median_length([lengths[name] for name in scored_names])
-    multiplied = facts_of(frames.protocol).length_rule == "paper_v2"
-    factors = {
-        name: paper.length_factor(lengths[name], median or 0.0) if multiplied else 1.0
-        for name in scored_names
-    }
-    key: list[str | int] = [seed, frames.suite, frames.language]
-    weights = paper.turn_weights(frames, conversations.index)
-    table = paper.player_scores(conversations, factors, resamples=resamples, key=key, weights=weights)
+    scored = pd.Series(0.0, index=sorted(set(conversations.index.get_level_values("player"))))
+    terms = paper.length_terms(frames, scored)
+    factors = {str(name): float(factor) for name, factor in terms["factor"].items()}
+    table = paper.player_scores(
+        conversations,
+        factors,
+        resamples=resamples,
+        key=[seed, frames.suite, frames.language],
+        weights=paper.turn_weights(frames, conversations.index),
+    )
     for name in weightings if len(table) else ():
-        final = paper.final_column(name)
-        norm = final.replace("final:", "norm:", 1)
-        table[norm] = table[norm] + paper.length_terms(frames, table[final])["shift"].to_numpy()
-    table = table.reindex(pd.Index(names, name="player"))
-    ratios = {str(p): float(r) for p, r in paper.refusal_ratios(paper.usable_judgements(frames)).items()}
-    table["avg_length"] = pd.array([lengths.get(name) for name in names], dtype="Int64")
-    table["length_factor"] = [factors.get(name) if multiplied else None for name in names]
-    table["refusal_ratio"] = [ratios.get(name) for name in names]
-    return table, median
+        table[paper.norm_column(name)] += paper.length_terms(frames, table[paper.final_column(name)])["shift"]
+    table = table.reindex(pd.Index(frames.names, name="player"))
+    lengths, ratios = paper.answer_lengths(frames.conversations), paper.refusal_ratios(frames.usable)
+    multiplied = facts_of(frames.protocol).length_rule == "paper_v2"
+    table["avg_length"] = [lengths.get(name) for name in frames.names]
+    table["length_factor"] = [factors.get(name) if multiplied else None for name in frames.names]
+    table["refusal_ratio"] = [ratios.get(name) for name in frames.names]
+    return table, paper.median_length([lengths[name] for name in factors])
+
+
+def published_numbers(scored: pd.DataFrame, weighting: str) -> pd.DataFrame:
+    """The NUMBERS of a weighting from :func:`paper_numbers`, rounded as they are published."""
+    final, norm = paper.final_column(weighting), paper.norm_column(weighting)
+    columns = [norm, f"{norm}_ci", final, f"{final}_ci"]
+    table = scored.reindex(columns=columns).astype("float64").map(paper.published)
+    return table.set_axis(list(NUMBERS), axis="columns")
 
 
 def _robust(
@@ -257,106 +296,49 @@ def _robust(
     return summary, rows
 
 
-def _published(scored: pd.DataFrame, weighting: str) -> pd.DataFrame:
-    """The four numbers of a weighting, rounded as they are published."""
-    final = paper.final_column(weighting)
-    norm = final.replace("final:", "norm:", 1)
-    columns = {
-        "length_norm_score": norm,
-        "length_norm_ci": f"{norm}_ci",
-        "score": final,
-        "score_ci": f"{final}_ci",
-    }
-    return pd.DataFrame(
-        {
-            name: [paper.published(float(x)) for x in scored[column]] if column in scored else float("nan")
-            for name, column in columns.items()
-        },
-        index=scored.index,
-        dtype="float64",
-    )
-
-
 def _counts(frames: Frames, scenes: list[Scene]) -> pd.DataFrame:
-    """Per player: counts of conversations and judgements, judges, cost."""
-    names = [info.player for info in frames.players]
+    """Counts of conversations and judgements, judges and cost of each player, as fields of its row."""
     talks = conversation_counts(frames, scenes).add_prefix("conversations_")
-    verdicts = judgement_counts(ledger(frames, scenes)).reindex(names, fill_value=0)
-    table = talks.join(verdicts.add_prefix("judgements_"))
+    states = judgement_counts(ledger(frames, scenes)).reindex(frames.names, fill_value=0)
+    table = talks.join(states.add_prefix("judgements_")).rename(
+        columns={"conversations_complete": "conversations"}
+    )
+    table["judgements_ok"] += table["judgements_repaired"]
     table["judgements_expected"] = len(scenes) * len(frames.judges)
-    pairs = frames.judgements[["player", "judge"]].drop_duplicates().astype(str)
-    table["judges"] = [tuple(sorted(pairs.loc[pairs["player"] == name, "judge"])) for name in names]
+    pairs = sorted(set(zip(frames.judgements["player"], frames.judgements["judge"], strict=True)))
     costs = pd.concat([frames.conversations[["player", "cost"]], frames.judgements[["player", "cost"]]])
-    by_player = {str(p): list(group) for p, group in costs.astype({"player": str}).groupby("player")["cost"]}
-    totals = [_total(by_player.get(name, [])) for name in names]
-    table["cost"] = pd.Series(totals, index=table.index, dtype="object")
-    return table
+    by_player = {name: list(group) for name, group in costs.groupby("player")["cost"]}
+    table["judges"] = [tuple(judge for player, judge in pairs if player == name) for name in frames.names]
+    totals = [_total(by_player.get(name, [])) for name in frames.names]
+    return table.assign(cost=pd.Series(totals, index=table.index, dtype="object")).astype("object")
 
 
 def _total(costs: list[Any]) -> str | None:
-    """The exact sum of decimal strings; None where one is missing or there are none."""
+    """Exact sum of decimal strings; None if one is missing or there are none."""
     if not costs or any(not isinstance(cost, str) for cost in costs):
         return None
     return f"{sum(map(Decimal, costs), Decimal(0)):f}"
 
 
-def _row(
-    info: PlayerInfo,
-    criteria: tuple[str, ...],
-    scored: pd.Series,
-    counts: pd.Series,
-    weighted: Mapping[str, WeightedScore],
-    main: str,
-    robust: RobustScore | None,
-) -> BoardRow:
+def _scores(scored: pd.Series, criteria: tuple[str, ...]) -> dict[str, Any]:
+    """Fields of a row from its numbers in :func:`paper_numbers`."""
     means = {name: _known(scored.get(name)) for name in criteria}
-    length = scored["avg_length"]
-    return BoardRow(
-        player=info.player,
-        name=info.name,
-        family=info.family,
-        provider=info.provider,
-        model=info.model,
-        weights=info.weights,
-        parameters_billion=info.parameters_billion,
-        **weighted[main].model_dump(),
-        in_character=means.get("in_character"),
-        entertaining=means.get("entertaining"),
-        fluency=means.get("fluency"),
-        criteria={name: mean for name, mean in means.items() if mean is not None},
-        refusal_ratio=_known(scored["refusal_ratio"]),
-        avg_length=None if pd.isna(length) else int(length),
-        length_factor=_known(scored["length_factor"]),
-        conversations=int(counts["conversations_complete"]),
-        conversations_scored=int(_known(scored.get("conversations_scored")) or 0),
-        conversations_failed=int(counts["conversations_failed"]),
-        conversations_missing=int(counts["conversations_missing"]),
-        conversations_expected=int(counts["conversations_expected"]),
-        judgements_ok=int(counts["judgements_ok"] + counts["judgements_repaired"]),
-        judgements_repaired=int(counts["judgements_repaired"]),
-        judgements_refused=int(counts["judgements_refused"]),
-        judgements_failed=int(counts["judgements_failed"]),
-        judgements_stale=int(counts["judgements_stale"]),
-        judgements_missing=int(counts["judgements_missing"]),
-        judgements_expected=int(counts["judgements_expected"]),
-        judges=counts["judges"],
-        cost=counts["cost"],
-        weightings={name: numbers for name, numbers in weighted.items() if name != main},
-        robust=robust,
-    )
+    length = _known(scored["avg_length"])
+    return {
+        "criteria": {name: mean for name, mean in means.items() if mean is not None},
+        "refusal_ratio": _known(scored["refusal_ratio"]),
+        "avg_length": None if length is None else int(length),
+        "length_factor": _known(scored["length_factor"]),
+        "conversations_scored": int(_known(scored.get("conversations_scored")) or 0),
+    }
 
 
 def _weighted(table: pd.DataFrame, player: str) -> WeightedScore:
     row = table.loc[[player]].iloc[0]
-    return WeightedScore(
-        rank=None if pd.isna(row["rank"]) else int(row["rank"]),
-        length_norm_score=_known(row["length_norm_score"]),
-        length_norm_ci=_known(row["length_norm_ci"]),
-        score=_known(row["score"]),
-        score_ci=_known(row["score_ci"]),
-    )
+    rank = None if pd.isna(row["rank"]) else int(row["rank"])
+    return WeightedScore(rank=rank, **{name: _known(row[name]) for name in NUMBERS})
 
 
 def _known(value: Any) -> float | None:
-    """A number as published, None where it is missing."""
+    """A number as published; None if it is missing."""
     return None if value is None or pd.isna(value) else paper.published(float(value))

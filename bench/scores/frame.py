@@ -1,80 +1,92 @@
-"""Records as data frames: the one place where scoring reads the results tree.
+"""Records as data frames: the one place where scoring reads the results.
 
-Three tables, each sorted by its key columns, so that the order of files never matters:
+Three tables, each sorted by its key columns, so the order of files does not matter:
 
-``scores``         one row per (suite, language, player, character, situation, turn, judge, criterion)
-``judgements``     one row per (suite, language, player, character, situation, judge)
-``conversations``  one row per (suite, language, player, character, situation)
+``scores``         one row per (player, character, situation, turn, judge, criterion)
+``judgements``     one row per (player, character, situation, judge)
+``conversations``  one row per (player, character, situation)
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import accumulate
 
-import numpy as np
 import pandas as pd
 
 from bench.errors import RecordError
 from bench.protocol_facts import facts_of
 from bench.records import PlayerInfo
 from bench.results import ResultsTree
-from bench.scores.rows import PlayerRows, ScoreRow, player_rows
+from bench.scores.rows import PlayerRows, player_rows
 
 SCENE = ["player", "character", "situation"]
 """Columns that name a conversation within a board."""
+VERDICT = [*SCENE, "judge"]
+"""Columns that name a judgement within a board."""
 
+_KEYS = {
+    "suite": "suite id",
+    "language": "language code",
+    "player": "player id",
+    "character": "character id",
+    "situation": "situation id",
+}
 COLUMNS: dict[str, dict[str, str]] = {
     "scores": {
-        "suite": "suite id",
-        "language": "language code",
-        "player": "player id",
-        "character": "character id",
-        "situation": "situation id",
+        **_KEYS,
         "turn": "turn of the conversation, from 1",
         "judge": "judge id",
         "criterion": "criterion's name in the protocol",
         "score": "integer on the criterion's scale",
         "is_refusal": "whether this judge saw a refusal in this turn",
-        "stale": "whether the judged messages are not the conversation's messages of now",
+        "stale": "whether the conversation has changed since it was judged",
     },
     "judgements": {
-        "suite": "suite id",
-        "language": "language code",
-        "player": "player id",
-        "character": "character id",
-        "situation": "situation id",
+        **_KEYS,
         "judge": "judge id",
         "status": "ok or failed, as recorded",
         "refusal": "whether this judge saw a refusal in any turn",
-        "stale": "whether the judged messages are not the conversation's messages of now, or it is gone",
-        "repaired": "whether the judge's reply had to be repaired or asked for again",
+        "stale": "whether the conversation has changed since it was judged, or is gone",
+        "repaired": "whether the judge's reply was repaired or asked for again",
         "turns": "turns scored",
-        "cost": "US dollars as a decimal string, missing where a call's price is unknown",
+        "cost": "US dollars as a decimal string; missing if the price of a call is unknown",
     },
     "conversations": {
-        "suite": "suite id",
-        "language": "language code",
-        "player": "player id",
-        "character": "character id",
-        "situation": "situation id",
+        **_KEYS,
         "status": "complete or failed, as recorded",
-        "turns": "answers of the player",
+        "turns": "the player's answers",
         "answer_characters": "length of all answers together, in Unicode characters",
-        "mean_answer_characters": "mean length of an answer, missing where there is none",
+        "mean_answer_characters": "mean length of an answer; missing if there is none",
         "failure_role": "whose call ended a failed conversation: player or interrogator",
-        "failure_outcome": "how that call ended (see the record's outcomes)",
-        "cost": "US dollars as a decimal string, missing where a call's price is unknown",
+        "failure_outcome": "how that call ended (one of the outcomes of a call record)",
+        "cost": "US dollars as a decimal string; missing if the price of a call is unknown",
     },
 }
 """What each column of each table means; the tables have exactly these columns."""
 
-_KEYS = ("suite", "language", "player", "character", "situation", "judge", "criterion")
+_TYPES = {
+    "turn": "int64",
+    "score": "int64",
+    "turns": "int64",
+    "answer_characters": "int64",
+    "mean_answer_characters": "float64",
+    "is_refusal": "bool",
+    "refusal": "bool",
+    "stale": "bool",
+    "repaired": "bool",
+}
+"""Types of the columns that are not text."""
+
+_OWN_COLUMNS = ["turn", "criterion", "score", "is_refusal"]
+"""Columns of ``scores`` that do not come from the judgement (the order of a row in PlayerRows.scores)."""
 
 
 @dataclass(frozen=True)
 class Frames:
-    """All evidence of one board as tables, and what they belong to."""
+    """All evidence of one board as tables, and the board that it belongs to. Do not write to the tables."""
 
     suite: str
     language: str
@@ -86,6 +98,42 @@ class Frames:
     scores: pd.DataFrame
     judgements: pd.DataFrame
     conversations: pd.DataFrame
+
+    @property
+    def names(self) -> list[str]:
+        """Ids of the players."""
+        return [info.player for info in self.players]
+
+    @cached_property
+    def usable(self) -> pd.DataFrame:
+        """Rows of ``judgements`` with a verdict on a conversation that is complete and unchanged since."""
+        complete = self.conversations[self.conversations["status"] == "complete"]
+        verdicts = self.judgements[(self.judgements["status"] == "ok") & ~self.judgements["stale"]]
+        return rows_with(verdicts, complete, SCENE)
+
+    @cached_property
+    def counting(self) -> pd.DataFrame:
+        """Rows of ``judgements`` that count in the paper's scoring: usable, and no refusal seen."""
+        return self.usable[~self.usable["refusal"]]
+
+    @cached_property
+    def counting_scores(self) -> pd.DataFrame:
+        """Rows of ``scores`` of the judgements that count."""
+        return rows_with(self.scores, self.counting, VERDICT)
+
+    @cached_property
+    def counting_means(self) -> pd.DataFrame:
+        """:meth:`turn_means` of the judgements that count."""
+        return self.turn_means(self.counting)
+
+    def turn_means(self, judgements: pd.DataFrame) -> pd.DataFrame:
+        """Each criterion's mean over turns, one row per judgement of ``judgements``, indexed by VERDICT.
+
+        The same numbers as :func:`bench.scores.rules.criterion_means` gives for one record.
+        """
+        rows = rows_with(self.scores, judgements, VERDICT)
+        means = rows.groupby([*VERDICT, "criterion"])["score"].mean().unstack("criterion")
+        return means.reindex(columns=list(self.criteria)).rename_axis(columns=None)
 
     def only_judges(self, judges: Iterable[str]) -> Frames:
         """The same evidence as if only these judges had judged."""
@@ -102,21 +150,29 @@ class Frames:
     def only_players(self, players: Iterable[str]) -> Frames:
         """The same evidence as if only these players had played."""
         keep = set(players)
-        names = tuple(info.player for info in self.players if info.player in keep)
         return replace(
             self,
             players=tuple(info for info in self.players if info.player in keep),
-            scores=_only(self.scores, "player", names),
-            judgements=_only(self.judgements, "player", names),
-            conversations=_only(self.conversations, "player", names),
+            scores=_only(self.scores, "player", keep),
+            judgements=_only(self.judgements, "player", keep),
+            conversations=_only(self.conversations, "player", keep),
         )
 
 
-def load(tree: ResultsTree, suite: str, language: str, *, version: str | None = None) -> Frames:
-    """The evidence of one board.
+def rows_with(table: pd.DataFrame, wanted: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
+    """Rows of ``table`` whose ``keys`` occur in ``wanted``, in the order of ``table``."""
+    return table[pd.MultiIndex.from_frame(table[keys]).isin(pd.MultiIndex.from_frame(wanted[keys]))]
 
-    Raises RecordError where a file is malformed, lies in another player's or board's folder, or stands twice
-    for one cell; and where the board holds several versions of the suite and ``version`` does not choose one.
+
+def _only(table: pd.DataFrame, column: str, keep: Iterable[str]) -> pd.DataFrame:
+    return table[table[column].isin(list(keep))].reset_index(drop=True)
+
+
+def load(tree: ResultsTree, suite: str, language: str, *, version: str | None = None) -> Frames:
+    """Read the evidence of one board, by all judges who judged.
+
+    Raises RecordError if a file is malformed, is in the folder of another player or board, or repeats a cell;
+    or if the board holds several versions of the suite and ``version`` does not choose one.
     """
     players = tuple(tree.players(suite, language))
     rows = [
@@ -135,42 +191,35 @@ def load(tree: ResultsTree, suite: str, language: str, *, version: str | None = 
 
 
 def frames_of(
-    tree: ResultsTree, suite: str, language: str, players: tuple[PlayerInfo, ...], rows: Sequence[PlayerRows]
+    tree: ResultsTree, suite: str, language: str, players: Sequence[PlayerInfo], rows: Sequence[PlayerRows]
 ) -> Frames:
     """The evidence of one board from the ``rows`` of its ``players``. Raises RecordError, as :func:`load`."""
     _check_folders(tree, suite, language, players)
     where = str(tree.board_folder(suite, language))
-    version = _the_one("version", {one for part in rows for one in part.versions}, where)
-    protocol = _the_one("protocol", {one for part in rows for one in part.protocols}, where)
+    version = _the_only("version", {version for part in rows for version in part.versions}, where)
+    protocol = _the_only("protocol", {protocol for part in rows for protocol in part.protocols}, where)
+    here = (suite, language)
+    judgements = _table("judgements", [here + row for part in rows for row in part.judgements])
+    scores = _score_table(rows, judgements)
     board = f"{suite}/{language}"
-    conversations = _table(
-        "conversations", [row for part in rows for row in part.conversations], suite, language
-    )
-    judgements = _table("judgements", [row for part in rows for row in part.judgements], suite, language)
-    score_rows: list[ScoreRow] = []
-    before = 0
-    for part in rows:
-        score_rows += [
-            (before + index, turn, name, score, no) for index, turn, name, score, no in part.scores
-        ]
-        before += len(part.judgements)
-    scores = _scores_table(score_rows, judgements)
     _check_scale(scores, protocol, board)
     return Frames(
         suite=suite,
         language=language,
         version=version,
         protocol=protocol,
-        players=players,
-        criteria=_criteria(score_rows, protocol, board),
+        players=tuple(players),
+        criteria=_criteria(scores, protocol, board),
         judges=tuple(sorted(set(judgements["judge"]))),
         scores=_sorted(scores),
         judgements=_sorted(judgements),
-        conversations=_sorted(conversations),
+        conversations=_sorted(
+            _table("conversations", [here + row for part in rows for row in part.conversations])
+        ),
     )
 
 
-def _the_one(what: str, values: set[str], where: str) -> str:
+def _the_only(what: str, values: set[str], where: str) -> str:
     """The only one of ``values``; empty if there is none. Raises RecordError for several."""
     if len(values) > 1:
         raise RecordError(
@@ -181,97 +230,63 @@ def _the_one(what: str, values: set[str], where: str) -> str:
     return next(iter(values), "")
 
 
-def _check_folders(tree: ResultsTree, suite: str, language: str, players: tuple[PlayerInfo, ...]) -> None:
-    """Each player.json must lie in its own player's folder: a copied folder would count twice."""
+def _check_folders(tree: ResultsTree, suite: str, language: str, players: Sequence[PlayerInfo]) -> None:
+    """Check that each player.json is in its own player's folder: a copied folder would count twice."""
     seen: set[str] = set()
     for info in players:
         folder = tree.player_folder(suite, language, info.player)
         if info.player in seen or not (folder / "player.json").exists():
             raise RecordError(
-                f"player.json of {info.player!r} lies in another player's folder",
+                f"player.json of {info.player!r} is in another player's folder",
                 where=str(tree.board_folder(suite, language)),
-                hint="Give each player one folder, named as `bench run` names it.",
+                hint="Give each player one folder, with the name that `bench run` gives it.",
             )
         seen.add(info.player)
 
 
-def _criteria(rows: list[ScoreRow], protocol: str, board: str) -> tuple[str, ...]:
-    """The criteria's names, the protocol's in its order and others by name; all judgements must agree."""
-    place = {name: n for n, name in enumerate(facts_of(protocol).criterion_names)}
-    names = sorted({row[2] for row in rows}, key=lambda name: (place.get(name, len(place)), name))
-    counts = dict.fromkeys(names, 0)
-    for row in rows:
-        counts[row[2]] += 1
-    if len(set(counts.values())) > 1:
-        raise RecordError("judgements of this board score different criteria", where=board)
-    return tuple(names)
+def _table(name: str, rows: list[tuple[object, ...]]) -> pd.DataFrame:
+    return _typed(pd.DataFrame(rows, columns=list(COLUMNS[name]), dtype="object"))
 
 
-def _table(name: str, rows: list[tuple[object, ...]], suite: str, language: str) -> pd.DataFrame:
-    columns = list(COLUMNS[name])
-    values = list(zip(*rows, strict=True)) if rows else [()] * (len(columns) - 2)
-    data: dict[str, object] = {
-        "suite": pd.Categorical([suite] * len(rows), categories=[suite]),
-        "language": pd.Categorical([language] * len(rows), categories=[language]),
-    }
-    for column, cells in zip(columns[2:], values, strict=True):
-        data[column] = pd.Categorical(cells) if column in _KEYS else _series(column, cells)
-    return pd.DataFrame(data)
-
-
-_DTYPES = {
-    "turns": "int64",
-    "answer_characters": "int64",
-    "mean_answer_characters": "float64",
-    "refusal": "bool",
-    "stale": "bool",
-    "repaired": "bool",
-}
-
-
-def _series(column: str, cells: tuple[object, ...]) -> pd.Series:
-    return pd.Series(list(cells), dtype=_DTYPES.get(column, "object"))
-
-
-def _scores_table(rows: list[ScoreRow], judgements: pd.DataFrame) -> pd.DataFrame:
-    """The tidy table: key columns are taken over from the judgement that a row came from."""
-    index, turn, criterion, score, refusal = zip(*rows, strict=True) if rows else ((),) * 5
-    at = np.asarray(index, dtype=np.int64)
-    return pd.DataFrame(
-        {
-            **{key: judgements[key].array.take(at) for key in _KEYS[:5]},
-            "turn": np.asarray(turn, dtype=np.int64),
-            "judge": judgements["judge"].array.take(at),
-            "criterion": pd.Categorical(criterion),
-            "score": np.asarray(score, dtype=np.int64),
-            "is_refusal": np.asarray(refusal, dtype=bool),
-            "stale": judgements["stale"].to_numpy()[at],
-        }
+def _score_table(rows: Sequence[PlayerRows], judgements: pd.DataFrame) -> pd.DataFrame:
+    """The scores; the key columns are those of the judgement that a score belongs to."""
+    starts = accumulate((len(part.judgements) for part in rows), initial=0)
+    at = [start + row[0] for start, part in zip(starts, rows, strict=False) for row in part.scores]
+    own = pd.DataFrame(
+        [row[1:] for part in rows for row in part.scores], columns=_OWN_COLUMNS, dtype="object"
     )
+    keys = judgements[[*_KEYS, "judge", "stale"]].iloc[at].reset_index(drop=True)
+    return _typed(keys.join(own)[list(COLUMNS["scores"])])
+
+
+def _typed(table: pd.DataFrame) -> pd.DataFrame:
+    return table.astype({name: kind for name, kind in _TYPES.items() if name in table})
+
+
+def _sorted(table: pd.DataFrame) -> pd.DataFrame:
+    keys = [key for key in (*SCENE, "turn", "judge", "criterion") if key in table]
+    return table.sort_values(keys, ignore_index=True)
 
 
 def _check_scale(scores: pd.DataFrame, protocol: str, board: str) -> None:
-    """A score off its protocol's scale must not enter a mean."""
+    """Refuse a score off its protocol's scale: it must not enter a mean."""
     scale = facts_of(protocol).scale
     if scale is not None:
-        low, high = scale
-        off = scores[(scores["score"] < low) | (scores["score"] > high)]
+        off = scores[~scores["score"].between(*scale)]
         if len(off):
             row = off.iloc[0]
             raise RecordError(
-                f"{row['criterion']} {row['score']} in turn {row['turn']} is not in {low:.0f} to {high:.0f}",
+                f"{row['criterion']} {row['score']} in turn {row['turn']} is not in {scale[0]:.0f} to"
+                f" {scale[1]:.0f}",
                 where=f"{board}/{row['player']}/{row['judge']}/{row['character']}.{row['situation']}",
                 hint="Restore the file from version control, or judge again.",
             )
 
 
-def _sorted(table: pd.DataFrame) -> pd.DataFrame:
-    keys = [key for key in (*_KEYS[2:5], "turn", "judge", "criterion") if key in table.columns]
-    codes = [np.asarray(table[key].cat.codes if key != "turn" else table[key]) for key in reversed(keys)]
-    return table.iloc[np.lexsort(codes)].reset_index(drop=True)
-
-
-def _only(table: pd.DataFrame, column: str, keep: tuple[str, ...]) -> pd.DataFrame:
-    """Rows whose ``column`` is one of ``keep``, without unused categories."""
-    kept = table[table[column].isin(keep)].reset_index(drop=True)
-    return kept.assign(**{column: kept[column].cat.set_categories(sorted(keep))})
+def _criteria(scores: pd.DataFrame, protocol: str, board: str) -> tuple[str, ...]:
+    """Names of the criteria, the protocol's in its order, then others by name; all judgements must agree."""
+    place = {name: n for n, name in enumerate(facts_of(protocol).criterion_names)}
+    counts = scores["criterion"].value_counts()
+    if counts.nunique() > 1:
+        raise RecordError("judgements of this board score different criteria", where=board)
+    return tuple(sorted(counts.index, key=lambda name: (place.get(name, len(place)), name)))

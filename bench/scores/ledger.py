@@ -1,21 +1,24 @@
-"""The ledger: every judgement that a board ought to have, and what became of it."""
+"""The ledger: every judgement that a board should have, and its state."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product
 
 import numpy as np
 import pandas as pd
 
-from bench.scores.frame import SCENE, Frames
+from bench.scores.frame import SCENE, VERDICT, Frames
 
 STATES = ("ok", "repaired", "refused", "failed", "stale", "missing")
-"""What an expected judgement can be; exactly one each.
+"""States of an expected judgement; each has exactly one.
 
-ok: counts. repaired: counts, after the judge's reply had been repaired or asked for again.
-refused: the judge saw a refusal. failed: the judge gave no usable verdict.
-stale: of other messages than the conversation holds now.
-missing: there is none, also where there is no complete conversation to judge.
+ok: counts.
+repaired: counts, but the judge's reply was repaired or asked for again.
+refused: the judge saw a refusal.
+failed: the judge gave no usable verdict.
+stale: the conversation has changed since.
+missing: does not exist, or there is no complete conversation to judge.
 """
 
 Scene = tuple[str, str]
@@ -23,70 +26,49 @@ Scene = tuple[str, str]
 
 
 def scenes_of(frames: Frames) -> list[Scene]:
-    """All scenes that any player of the board was given."""
-    pairs = frames.conversations[["character", "situation"]].drop_duplicates()
-    return sorted(zip(pairs["character"], pairs["situation"], strict=True))
+    """All scenes that any player of the board was given, sorted."""
+    return sorted(set(zip(frames.conversations["character"], frames.conversations["situation"], strict=True)))
 
 
 def ledger(frames: Frames, scenes: Sequence[Scene] | None = None) -> pd.DataFrame:
-    """One row per (player, character, situation, judge) with the ``state``.
+    """Every expected judgement: columns player, character, situation, judge and ``state``.
 
-    ``scenes`` are those that the suite asks for; without them, those that any player of the board was given.
+    ``scenes``: those of the suite; None for all that any player of the board was given.
     """
-    expected = _expected(frames, scenes_of(frames) if scenes is None else list(scenes))
-    found = expected.merge(_plain(frames.judgements, "judge"), on=[*SCENE, "judge"], how="left")
-    found = found.merge(
-        _plain(frames.conversations)[[*SCENE, "status"]], on=SCENE, how="left", suffixes=("", "_conversation")
-    )
-    status = found["status"]
-    conditions = [
-        (status.isna() | (found["status_conversation"] != "complete")),
-        found["stale"].eq(True),
-        status.eq("failed"),
-        found["refusal"].eq(True),
-        found["repaired"].eq(True),
-    ]
-    names = ["missing", "stale", "failed", "refused", "repaired"]
-    state = np.select([np.asarray(c, dtype=bool) for c in conditions], names, default="ok")
-    return expected.assign(state=pd.Categorical(state, categories=STATES))
+    wanted = scenes_of(frames) if scenes is None else scenes
+    cells = [(p, c, s, j) for p, (c, s), j in product(frames.names, wanted, frames.judges)]
+    expected = pd.DataFrame(cells, columns=VERDICT, dtype="object")
+    talks = frames.conversations[[*SCENE, "status"]]
+    rows = expected.merge(frames.judgements, on=VERDICT, how="left")
+    rows = rows.merge(talks, on=SCENE, how="left", suffixes=("", "_conversation"))
+    conditions = {
+        "missing": rows["status"].isna() | (rows["status_conversation"] != "complete"),
+        "stale": rows["stale"].eq(True),
+        "failed": rows["status"].eq("failed"),
+        "refused": rows["refusal"].eq(True),
+        "repaired": rows["repaired"].eq(True),
+    }
+    met = [np.asarray(condition, dtype=bool) for condition in conditions.values()]
+    return expected.assign(state=np.select(met, list(conditions), default="ok"))
 
 
 def judgement_counts(table: pd.DataFrame) -> pd.DataFrame:
-    """Judgements per player (index) and state (columns, all of STATES) of a ledger."""
-    counted = table.groupby(["player", "state"], observed=False).size().unstack("state", fill_value=0)
-    return counted.reindex(columns=list(STATES), fill_value=0)
+    """Judgements of a :func:`ledger` by player (index) and state (columns, all of STATES)."""
+    return pd.crosstab(table["player"], table["state"]).reindex(columns=list(STATES), fill_value=0)
 
 
 def conversation_counts(frames: Frames, scenes: Sequence[Scene] | None = None) -> pd.DataFrame:
-    """Per player (index): conversations ``complete``, ``failed``, ``missing`` and ``expected``.
+    """Conversations of each player (index): ``complete``, ``failed``, ``missing`` and ``expected``.
 
-    Conversations of other scenes than the expected ones are counted as they are, never as missing.
+    Conversations of unexpected scenes are counted as complete or failed, never as missing.
     """
     wanted = set(scenes_of(frames) if scenes is None else scenes)
-    names = [info.player for info in frames.players]
-    plain = _plain(frames.conversations)
     rows = []
-    for name in names:
-        mine = plain[plain["player"] == name]
-        have = set(zip(mine["character"], mine["situation"], strict=True))
-        rows.append(
-            {
-                "complete": int((mine["status"] == "complete").sum()),
-                "failed": int((mine["status"] == "failed").sum()),
-                "missing": len(wanted - have),
-                "expected": len(wanted),
-            }
-        )
+    for name in frames.names:
+        mine = frames.conversations[frames.conversations["player"] == name]
+        present = set(zip(mine["character"], mine["situation"], strict=True))
+        states = mine["status"].value_counts()
+        counts = (states.get("complete", 0), states.get("failed", 0))
+        rows.append((*counts, len(wanted - present), len(wanted)))
     columns = ["complete", "failed", "missing", "expected"]
-    return pd.DataFrame(rows, index=pd.Index(names, name="player"), columns=columns)
-
-
-def _expected(frames: Frames, scenes: list[Scene]) -> pd.DataFrame:
-    names = [info.player for info in frames.players]
-    rows = [(p, c, s, j) for p in names for c, s in scenes for j in frames.judges]
-    return pd.DataFrame(rows, columns=[*SCENE, "judge"])
-
-
-def _plain(table: pd.DataFrame, *more: str) -> pd.DataFrame:
-    """The table with its key columns as plain text, so that tables with other categories can be joined."""
-    return table.astype(dict.fromkeys((*SCENE, *more), "object"))
+    return pd.DataFrame(rows, index=pd.Index(frames.names, name="player"), columns=columns)

@@ -62,20 +62,26 @@ class Dispute:
 
 
 def dispute_of(judgements: Sequence[Judgement]) -> Dispute | None:
-    """The most disputed turn of ``judgements`` of one conversation (the first, if several tie).
-
-    None if there are fewer than two judgements, or they agree everywhere. ``judgements``: those that count.
-    """
+    """The most disputed turn of the judgements of one conversation. ``judgements``: those that count."""
     turns: dict[int, dict[str, dict[str, int]]] = {}
     for judgement in judgements:
         for verdict in judgement.turns:
             turns.setdefault(verdict.turn, {})[judgement.judge] = dict(verdict.scores)
+    return most_disputed(turns)
+
+
+def most_disputed(turns: Mapping[int, dict[str, dict[str, int]]]) -> Dispute | None:
+    """The turn with the widest gap between judges, the first if several tie; None if no judges differ.
+
+    ``turns``: turn to judge to criterion to score. A gap is the largest minus the smallest score of a
+    criterion, summed over the criteria.
+    """
     disputes = [Dispute(_gap(list(scores.values())), turn, scores) for turn, scores in sorted(turns.items())]
-    worst = max(disputes, key=lambda dispute: dispute.gap, default=None)
-    return worst if worst is not None and worst.gap > 0 else None
+    widest = max(disputes, key=lambda dispute: dispute.gap, default=None)
+    return widest if widest is not None and widest.gap > 0 else None
 
 
-def _gap(given: Sequence[Mapping[str, int]]) -> int:
-    names = {name for scores in given for name in scores}
-    by_name = [[scores[name] for scores in given if name in scores] for name in names]
-    return sum(max(values) - min(values) for values in by_name)
+def _gap(scores: Sequence[Mapping[str, int]]) -> int:
+    names = {name for by_name in scores for name in by_name}
+    values = [[by_name[name] for by_name in scores if name in by_name] for name in names]
+    return sum(max(given) - min(given) for given in values)

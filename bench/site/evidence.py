@@ -13,14 +13,13 @@ from bench.boards.loading import LoadedBoard
 from bench.catalog import Catalog
 from bench.protocol_facts import facts_of
 from bench.scores import paper
-from bench.scores.analyses.alone import NUMBERS
 from bench.scores.analyses.preference import judge_models
 from bench.scores.analyses.report import Material, Report, report
 from bench.scores.analyses.scenes import judge_finals
 from bench.scores.analyses.sure import missing_to_none
 from bench.scores.analyses.texts import no_turns
 from bench.scores.analyses.turns import ALL
-from bench.scores.board import Board, BoardRow, WeightedScore
+from bench.scores.board import NUMBERS, Board, BoardRow, WeightedScore
 from bench.scores.bootstrap import CONFIDENCE
 from bench.scores.frame import Frames
 from bench.scores.robust import paired_differences, robust_grid, scenes_needed

@@ -162,7 +162,7 @@ def test_the_judge_that_saw_a_refusal_is_left_out_and_the_other_kept(tree: Resul
     _import(tree, folder)
     row = load_board(tree, SUITE, "en", prompts={}).board.rows[0]
     kept = json.loads((folder / "judge_claude_3_5_sonnet_player_player_0.json").read_text(encoding="utf-8"))
-    assert row.fluency == pytest.approx(mean(kept["outputs"][0]["scores"]["fluency"]))
+    assert row.criteria["fluency"] == pytest.approx(mean(kept["outputs"][0]["scores"]["fluency"]))
     assert (row.refusal_ratio, row.judgements_refused) == (1.0, 1)
 
 

@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.boards.loading import load_board
 from bench.records import Message
-from bench.scores.board import Board, BoardRow
+from bench.scores.board import Board, BoardRow, board_of
+from bench.scores.frame import load
 from bench.scores.paper import hundredths, length_factor, median_length, ranks
+from bench.scores.weights import Weights
 from tests.scores.evidence import LANGUAGE, SUITE, Evidence, refused
 
 
@@ -20,12 +21,18 @@ def evidence(tmp_path: Path) -> Evidence:
     return Evidence(tmp_path)
 
 
-def made(evidence: Evidence, **options: object) -> Board:
-    return load_board(evidence.tree, SUITE, LANGUAGE, prompts={}, **{"resamples": 50, **options}).board  # type: ignore[arg-type]
+Scenes = list[tuple[str, str]]
 
 
-def row(evidence: Evidence, player: str = "ann", **options: object) -> BoardRow:
-    return {r.player: r for r in made(evidence, **options).rows}[player]
+def made(evidence: Evidence, scenes: Scenes | None = None, weights: Weights | None = None) -> Board:
+    frames = load(evidence.tree, SUITE, LANGUAGE)
+    return board_of(frames, scenes=scenes, weights=weights, resamples=50)
+
+
+def row(
+    evidence: Evidence, player: str = "ann", scenes: Scenes | None = None, weights: Weights | None = None
+) -> BoardRow:
+    return {r.player: r for r in made(evidence, scenes, weights).rows}[player]
 
 
 def test_turns_then_criteria_then_judges_then_conversations(evidence: Evidence) -> None:
@@ -40,9 +47,9 @@ def test_turns_then_criteria_then_judges_then_conversations(evidence: Evidence) 
     first = (11.5 / 3 + 2) / 2
     found = row(evidence)
     assert found.score == pytest.approx((first + 4.5) / 2, abs=1e-6)
-    assert found.in_character == pytest.approx(((3 + 1) / 2 + 4.5) / 2, abs=1e-6)
-    assert found.entertaining == pytest.approx(((5 + 2) / 2 + 4.5) / 2, abs=1e-6)
-    assert found.fluency == pytest.approx(((3.5 + 3) / 2 + 4.5) / 2, abs=1e-6)
+    assert found.criteria["in_character"] == pytest.approx(((3 + 1) / 2 + 4.5) / 2, abs=1e-6)
+    assert found.criteria["entertaining"] == pytest.approx(((5 + 2) / 2 + 4.5) / 2, abs=1e-6)
+    assert found.criteria["fluency"] == pytest.approx(((3.5 + 3) / 2 + 4.5) / 2, abs=1e-6)
     assert (found.conversations, found.judgements_ok) == (2, 4)
 
 
@@ -94,7 +101,7 @@ def test_player_with_refusals_only_is_shown_without_a_score_and_not_in_the_media
     assert [r.player for r in found.rows] == ["ann", "bob"]
     assert found.median_length == 100
     last = found.rows[1]
-    assert (last.rank, last.score, last.length_norm_score, last.in_character) == (None, None, None, None)
+    assert (last.rank, last.score, last.length_norm_score, last.criteria) == (None, None, None, {})
     assert (last.refusal_ratio, last.avg_length, last.conversations) == (1, 900, 1)
 
 
@@ -249,5 +256,6 @@ def test_other_protocols_have_other_criteria_and_scales(tmp_path: Path) -> None:
     evidence = Evidence(tmp_path, criteria=["human_likeness"], protocol="human_likeness")
     evidence.played("ann", {"c/s": {"a": [(80,)]}, "c/t": {"a": [(61,)]}})
     found = row(evidence)
-    assert (found.score, found.criteria, found.fluency) == (70.5, {"human_likeness": 70.5}, None)
+    assert (found.score, found.criteria) == (70.5, {"human_likeness": 70.5})
+    assert found.model_dump()["fluency"] is None
     assert made(evidence).weightings == {}

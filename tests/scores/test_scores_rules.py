@@ -79,7 +79,7 @@ def test_players_share_a_rank_within_the_same_share_of_every_scale(protocol: str
 def test_version_1_pools_the_turns_of_a_player(version_1: Evidence) -> None:
     ann = rows(version_1)["ann"]
     # 4 turns: (8 + 3*4)/4, (6 + 3*6)/4, (7 + 3*5)/4; by conversations it would be 6, 6, 6
-    assert (ann.in_character, ann.entertaining, ann.fluency) == (5, 6, 5.5)
+    assert ann.criteria == {"in_character": 5, "entertaining": 6, "fluency": 5.5}
     assert ann.score == 5.5
 
 
@@ -152,7 +152,7 @@ def test_human_likeness_is_scored_as_it_is(tmp_path: Path) -> None:
     assert (ann.score, ann.length_norm_score, ann.length_factor) == (40, 40, None)
     assert (bob.score, bob.length_norm_score, bob.criteria) == (38.5, 38.5, {"human_likeness": 38.5})
     assert (ann.rank, bob.rank) == (1, 1)  # 1.5 points apart, of 100
-    assert (ann.refusal_ratio, ann.in_character) == (0, None)
+    assert ann.refusal_ratio == 0
     assert found.weightings == {}
     assert ann.robust is not None
 

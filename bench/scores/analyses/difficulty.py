@@ -1,4 +1,4 @@
-"""Which characters and situations are hard."""
+"""Mean scores by character, situation and scene, before length normalisation: which are hard, for whom."""
 
 from __future__ import annotations
 
@@ -10,35 +10,53 @@ from bench.scores.frame import Frames
 from bench.scores.paper import published
 
 KINDS = ("character", "situation")
+DIFFICULTY_COLUMNS = ["kind", "id", "conversations", "players", "score", "effect", "low", "high", "reason"]
 
 
 def difficulty(frames: Frames) -> pd.DataFrame:
-    """One row per character and per situation (``kind``, ``id``), the hardest first within its kind.
+    """One row per character and per situation (``kind``, ``id``), the hardest of its kind first.
 
-    ``score`` is the plain mean there. ``effect`` is how far it lies above (positive: easier) or below what
-    the same players score on average: each conversation minus its player's mean, averaged; so players that
-    miss a scene do not tilt it. Its interval clusters by player and by the other side of the scene.
+    ``score``: plain mean of the conversations there.
+    ``effect``: how far they are above (easier) or below the same players' averages: each conversation minus
+    its player's mean, averaged, so players that miss a scene do not distort it. Its interval clusters by
+    player and by the other side of the scene.
     """
     finals = scene_finals(frames)
     rest = finals - finals.groupby(level="player").transform("mean")
     rows = []
     for kind in KINDS:
-        found = []
-        for name in sorted(set(finals.index.get_level_values(kind))):
-            mine = rest.xs(name, level=kind)
-            effect = mean_estimate(mine)
-            found.append(
+        for name, mine in rest.groupby(level=kind):
+            others = mine.droplevel(kind)
+            rows.append(
                 {
                     "kind": kind,
                     "id": name,
-                    "conversations": len(mine),
-                    "players": mine.index.get_level_values("player").nunique(),
+                    "conversations": len(others),
+                    "players": others.index.get_level_values("player").nunique(),
                     "score": published(float(finals.xs(name, level=kind).mean())),
-                    **effect.cells("effect"),
+                    **mean_estimate(others).cells("effect"),
                 }
             )
-        rows += sorted(found, key=lambda row: (row["effect"], row["id"]))
-    return pd.DataFrame(rows, columns=COLUMNS)
+    table = pd.DataFrame(rows, columns=DIFFICULTY_COLUMNS)
+    return table.sort_values(["kind", "effect", "id"], ignore_index=True)
 
 
-COLUMNS = ["kind", "id", "conversations", "players", "score", "effect", "low", "high", "reason"]
+def scene_means(frames: Frames) -> pd.DataFrame:
+    """One row per scene: the mean ``score`` of the ``players`` that have one there."""
+    return _means(scene_finals(frames), ["character", "situation"], "players")
+
+
+def side_means(frames: Frames) -> pd.DataFrame:
+    """One row per player and character, and per player and situation (``kind``, ``id``)."""
+    finals = scene_finals(frames)
+    parts = [
+        _means(finals, ["player", kind], "conversations").rename(columns={kind: "id"}).assign(kind=kind)
+        for kind in KINDS
+    ]
+    return pd.concat(parts, ignore_index=True)[["player", "kind", "id", "conversations", "score"]]
+
+
+def _means(finals: pd.Series, keys: list[str], count: str) -> pd.DataFrame:
+    """Mean ``score`` and ``count`` of values by ``keys``, which become columns."""
+    grouped = finals.groupby(level=keys)
+    return pd.DataFrame({count: grouped.size(), "score": grouped.mean().map(published)}).reset_index()

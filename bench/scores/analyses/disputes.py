@@ -1,28 +1,32 @@
-"""The single turns on which judges lie furthest apart."""
+"""The turns on which judges differ most."""
 
 from __future__ import annotations
 
 import pandas as pd
 
-from bench.scores.analyses.scenes import turn_scores
 from bench.scores.frame import SCENE, Frames
+from bench.scores.rules import most_disputed
 
 MOST = 20
-"""Turns that are listed."""
-COLUMNS = [*SCENE, "turn", "gap"]
+"""Number of turns listed."""
+DISPUTE_COLUMNS = [*SCENE, "turn", "gap"]
 
 
 def disputes(frames: Frames) -> pd.DataFrame:
-    """The most disputed turn of each conversation, the first of equals; of these the MOST most disputed.
+    """The most disputed turn of each conversation (see :func:`bench.scores.rules.most_disputed`).
 
-    ``gap``: the largest minus the smallest score of a criterion, added up over the criteria.
+    At most MOST rows, the widest ``gap`` first.
     """
-    rows = turn_scores(frames)
-    if rows.empty:
-        return pd.DataFrame(columns=COLUMNS)
-    by_criterion = rows.groupby([*SCENE, "turn", "criterion"])["score"]
-    spans = by_criterion.max() - by_criterion.min()
-    gaps = spans.groupby(level=[*SCENE, "turn"]).sum().rename("gap").reset_index()
-    gaps = gaps[gaps["gap"] > 0].sort_values(["gap", *SCENE, "turn"], ascending=[False, *[True] * 4])
-    worst = gaps.drop_duplicates(SCENE).head(MOST)
-    return worst.reset_index(drop=True)[COLUMNS]
+    scenes: dict[tuple[str, ...], dict[int, dict[str, dict[str, int]]]] = {}
+    columns = (frames.counting_scores[name] for name in (*SCENE, "turn", "judge", "criterion", "score"))
+    for *scene, turn, judge, criterion, score in zip(*columns, strict=True):
+        turns = scenes.setdefault(tuple(scene), {})
+        turns.setdefault(turn, {}).setdefault(judge, {})[criterion] = score
+    rows = [
+        (*scene, dispute.turn, dispute.gap)
+        for scene, turns in scenes.items()
+        if (dispute := most_disputed(turns))
+    ]
+    found = pd.DataFrame(rows, columns=DISPUTE_COLUMNS)
+    ascending = [False, *[True] * 4]
+    return found.sort_values(["gap", *SCENE, "turn"], ascending=ascending, ignore_index=True).head(MOST)

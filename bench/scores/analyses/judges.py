@@ -8,7 +8,7 @@ import krippendorff
 import numpy as np
 import pandas as pd
 
-from bench.scores.analyses.scenes import judge_table, turn_scores
+from bench.scores.analyses.scenes import judge_table
 from bench.scores.analyses.sure import mean_estimate, over_players
 from bench.scores.correlation import rho, tau
 from bench.scores.frame import SCENE, Frames
@@ -29,7 +29,7 @@ def leniency(frames: Frames) -> pd.DataFrame:
     ``mean`` and ``deviation`` are those of all its turn scores: a judge that spreads less decides less.
     """
     table = by_judge(frames)
-    turns = turn_scores(frames)
+    turns = frames.counting_scores
     rows = []
     for judge in frames.judges:
         made = mean_estimate(over_players(table[judge] - table.mean(axis=1)))
@@ -52,7 +52,7 @@ def agreement(frames: Frames) -> pd.DataFrame:
     Units are turns; a turn with one verdict only cannot agree or disagree and is left out by the measure.
     ``judges`` names the pair, or is empty for all judges together. 1: the same scores; 0: as by chance.
     """
-    turns = turn_scores(frames)
+    turns = frames.counting_scores
     groups: list[tuple[str, ...]] = list(combinations(frames.judges, 2))
     if len(frames.judges) != 2:
         groups.insert(0, frames.judges)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pandas as pd
 
 from bench.protocol_facts import ProtocolFacts, answer_orders, facts_of
-from bench.scores.analyses.scenes import turn_scores
 from bench.scores.analyses.sure import mean_estimate
 from bench.scores.frame import SCENE, Frames
 
@@ -25,10 +24,9 @@ def order_effects(frames: Frames) -> pd.DataFrame:
     facts = facts_of(frames.protocol)
     if not facts.compared_answers:
         return pd.DataFrame(columns=COLUMNS)
-    scores = turn_scores(frames)
     rows: list[dict[str, object]] = []
-    for judge, mine in scores.groupby("judge", observed=True):
-        wide = mine.pivot_table(index=SCENE, columns="turn", values="score", observed=True).dropna()
+    for judge, mine in frames.counting_scores.groupby("judge"):
+        wide = mine.pivot_table(index=SCENE, columns="turn", values="score").dropna()
         if wide.shape[1] > 1 and len(wide):
             rows += [_row(str(judge), what, values) for what, values in _effects(wide, facts).items()]
     return pd.DataFrame(rows, columns=COLUMNS)

@@ -11,10 +11,9 @@ from pydantic import JsonValue
 from bench.errors import UserError
 from bench.records import SCHEMA_VERSION, Record
 from bench.scores.analyses.alone import boards_alone, judges_apart
-from bench.scores.analyses.difficulty import difficulty
+from bench.scores.analyses.difficulty import difficulty, scene_means, side_means
 from bench.scores.analyses.disputes import disputes
 from bench.scores.analyses.judges import agreement, leniency, pairwise
-from bench.scores.analyses.means import scene_means, side_means
 from bench.scores.analyses.orders import order_effects
 from bench.scores.analyses.pairs import MOST_PAIRS
 from bench.scores.analyses.preference import JudgeModel, preference

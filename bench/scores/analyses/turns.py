@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 
 from bench.protocol_facts import facts_of
-from bench.scores.analyses.scenes import turn_scores
 from bench.scores.analyses.sure import grid_estimate, mean_of_known
 from bench.scores.bootstrap import Array
 from bench.scores.frame import SCENE, Frames
@@ -75,7 +74,7 @@ def _turn_finals(frames: Frames) -> tuple[list[str], list[int], Array]:
 
     Each value is the mean over judges of the mean over criteria.
     """
-    rows = turn_scores(frames)
+    rows = frames.counting_scores
     if rows.empty:
         return [], [], np.zeros((0, 0, 0, 0))
     by_judge = rows.groupby([*SCENE, "judge", "turn"])["score"].mean()

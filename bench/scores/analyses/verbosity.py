@@ -53,8 +53,7 @@ COLUMNS = ["kind", "player", "n", "value", "low", "high", "p", "reason"]
 def _lengths(frames: Frames) -> pd.DataFrame:
     """Per scored conversation: ``final``, and ``doublings``, log2 of its mean answer length."""
     finals = scene_finals(frames)
-    plain = frames.conversations.astype(dict.fromkeys(SCENE, "object")).set_index(SCENE)
-    lengths = plain["mean_answer_characters"].reindex(finals.index)
+    lengths = frames.conversations.set_index(SCENE)["mean_answer_characters"].reindex(finals.index)
     known = lengths[lengths > 0].index
     doublings = np.log2(lengths.loc[known].to_numpy(dtype=np.float64))
     return pd.DataFrame({"final": finals.loc[known], "doublings": doublings}, index=known)
@@ -62,7 +61,7 @@ def _lengths(frames: Frames) -> pd.DataFrame:
 
 def _between(frames: Frames, table: pd.DataFrame) -> dict[str, object]:
     means = table["final"].groupby(level="player").mean()
-    lengths = {str(p): int(n) for p, n in paper.answer_lengths(frames.conversations).items()}
+    lengths = paper.answer_lengths(frames.conversations)
     names = [str(name) for name in means.index]
     made = correlation(
         "spearman",

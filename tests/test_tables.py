@@ -1,0 +1,63 @@
+"""Tables as CSV, terminal text, Markdown and LaTeX: nothing a cell holds can run or break the table."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+from bench.tables import csv_cell, csv_table, latex_table, markdown_table, printable, shown, text_table
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", " =1", "＝1", "\x00x", "\u200b=1", "\u00a0@x", "\x00=1"],
+)
+def test_formulas_are_neutralised_in_csv(text: str) -> None:
+    assert csv_cell(text) == "'" + text
+
+
+@pytest.mark.parametrize(
+    ("value", "cell"),
+    [("a=b", "a=b"), (-1.5, "-1.5"), (None, ""), (("a", "b"), "a; b"), (3, "3"), (True, "true")],
+)
+def test_harmless_values_stay_in_csv(value: object, cell: str) -> None:
+    assert csv_cell(value) == cell
+
+
+def test_a_csv_head_is_escaped_too() -> None:
+    assert csv_table(["=A1", "b"], [["x", 1]]) == "'=A1,b\nx,1\n"
+
+
+@given(st.lists(st.text(), min_size=2, max_size=2))
+def test_csv_reads_back_as_the_same_cells(row: list[str]) -> None:
+    table = io.StringIO(csv_table(["a", "b"], [row]), newline="")
+    assert list(csv.reader(table))[1] == [csv_cell(value) for value in row]
+
+
+@given(st.text())
+def test_printable_text_is_one_line_of_printable_characters(text: str) -> None:
+    assert printable(text).isprintable()
+    assert "\n" not in printable(text)
+
+
+def test_unknown_cells_are_shown_as_a_dash() -> None:
+    assert [shown(None), shown(1.005), shown(("a", "b")), shown(7)] == ["–", "1.00", "a; b", "7"]
+
+
+def test_text_columns_are_aligned_by_terminal_cells() -> None:
+    table = text_table(["name", "n"], [["模型", "1"], ["plain", "10"]], left={0})
+    assert [cell_len(line) for line in table.splitlines()] == [9, 9, 9]
+    assert table.splitlines()[2] == "plain  10"
+
+
+def test_markdown_cells_cannot_end_a_cell_or_start_a_tag() -> None:
+    assert markdown_table(["a"], [["x|y<b>"]], left={0}) == "| a |\n| --- |\n| x\\|y&lt;b> |\n"
+
+
+def test_latex_cells_are_escaped() -> None:
+    assert "50\\% \\_x\\_ \\$ \\textbackslash{}" in latex_table(["a"], [["50% _x_ $ \\"]])
