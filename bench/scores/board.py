@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any, Literal
 
 import pandas as pd
-from pydantic import ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
 from bench.errors import UserError
 from bench.protocol_facts import facts_of
@@ -124,11 +124,6 @@ class BoardRow(Record):
     """Numbers under other weightings of the criteria, by the weighting's name."""
     robust: RobustScore | None
     """Null if no conversation of the player counts, or the protocol's scale is unknown."""
-
-    @model_serializer(mode="wrap")
-    def _add_own_keys(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        data: dict[str, Any] = handler(self)
-        return data | {name: self.criteria.get(name) for name in OWN_KEYS}
 
     @model_validator(mode="before")
     @classmethod

@@ -60,7 +60,10 @@ _GAPS = {
 
 def to_json(board: Board) -> str:
     """board.json: canonical JSON, the same bytes on every machine. Unknown numbers are null."""
-    return canonical(board.model_dump(mode="json"))
+    data = board.model_dump(mode="json")
+    for row in data["rows"]:
+        row |= {name: row["criteria"].get(name) for name in OWN_KEYS}
+    return canonical(data)
 
 
 def to_csv(board: Board) -> str:
