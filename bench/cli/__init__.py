@@ -207,7 +207,7 @@ def _reader_watched() -> Iterator[None]:
     cls=Commands,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
     epilog="Start with `bench suites`, then `bench plan SUITE` to see calls, tokens and cost before you pay."
-    " The README lists the exit statuses.",
+    " docs/running.md lists the exit statuses.",
 )
 @click.version_option(__version__, prog_name="Dramaturg")
 def cli() -> None:
@@ -220,7 +220,7 @@ def cli() -> None:
 
 
 def main() -> None:
-    """Entry point of ``bench``. The README lists the exit statuses."""
+    """Entry point of ``bench``. docs/running.md lists the exit statuses."""
     status = _run()
     if status:
         sys.exit(status)

@@ -1,4 +1,4 @@
-"""The exit statuses that the README promises are those that there are."""
+"""The exit statuses are those that docs/running.md lists."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ USAGE_STATUS = 2
 
 
 def promised() -> dict[int, str]:
-    """Status to what the README says of it."""
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    section = readme.split("### Exit statuses")[1].split("\n### ")[0]
+    """The listed statuses with their meanings."""
+    guide = (ROOT / "docs" / "running.md").read_text(encoding="utf-8")
+    section = guide.split("## Exit statuses")[1].split("\n## ")[0]
     rows = re.findall(r"(?m)^\| ([0-9, ]+) \| (.+) \|$", section)
     return {int(status): said for statuses, said in rows for status in statuses.split(",")}
 
 
-def test_the_readme_lists_every_status() -> None:
+def test_the_guide_lists_every_status() -> None:
     signals = {SIGNAL_STATUS + number for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
     others = {0, UserError.status, USAGE_STATUS, BUDGET_STATUS, SIGPIPE_STATUS}
     assert set(promised()) == others | signals
