@@ -104,7 +104,7 @@ def test_a_mistake_is_named(tiny: Tiny, old: str, new: str, said: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["models = 3", "providers = []", "[[models]]\nmodel = 'x'", "models.x = 3"])
-def test_a_table_that_is_none_is_refused(tmp_path: Path, text: str) -> None:
+def test_an_invalid_table_is_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "models.toml"
     path.write_text(text, encoding="utf-8")
     assert "table" in refused(path).line() or "dictionary" in refused(path).line()
@@ -116,7 +116,7 @@ def test_a_malformed_line_is_given_by_its_number(tiny: Tiny) -> None:
     assert f"at line {number}" in refused(tiny.models).line()
 
 
-def test_a_missing_file_is_named_with_the_mend(tmp_path: Path) -> None:
+def test_a_missing_file_is_named_with_a_hint(tmp_path: Path) -> None:
     error = refused(tmp_path / "no.toml")
     assert "no such file" in error.what
     assert error.hint

@@ -1,8 +1,9 @@
-"""The command line, called in this process or as one of its own, against a bench in miniature."""
+"""The command line, called in this process or in its own, on a tiny bench."""
 
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -17,8 +18,17 @@ from bench import cli
 from tests.scripted_server import ScriptedServer
 from tests.tiny import ROOT, Tiny, make_tiny
 
+READERS: dict[str, list[str]] = {
+    "board": ["board", "SUITE", "-l", "LANGUAGE"],
+    "cost": ["cost", "SUITE", "-l", "LANGUAGE"],
+    "audit": ["audit", "SUITE"],
+    "export": ["export", "SUITE", "-l", "LANGUAGE"],
+    "analyse": ["analyse", "SUITE", "-l", "LANGUAGE"],
+    "rank-map": ["rank-map", "SUITE", "-l", "LANGUAGE", "--against", "other"],
+}
+"""The commands that read what a run has left: suite and language to be put in."""
 START_SECONDS = 120.0
-"""Longest wait for a process to do something, on a machine that is busy with other things."""
+"""The longest wait for a process to do something, on a busy machine."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -30,7 +40,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @dataclass(frozen=True)
 class Ended:
-    """How a command ended, and what it said."""
+    """The exit status and output of a command."""
 
     status: int
     out: str
@@ -38,7 +48,7 @@ class Ended:
 
     @property
     def fault(self) -> str:
-        """The one line that tells of the mistake; there is nothing else on the standard error."""
+        """The one line on standard error, which names the mistake."""
         lines = self.err.splitlines()
         assert self.status not in (0, None)
         assert "Traceback" not in self.err + self.out
@@ -48,6 +58,10 @@ class Ended:
 
 
 Bench = Callable[..., Ended]
+
+
+def reader(command: str, suite: str = "tiny", language: str = "en") -> list[str]:
+    return [{"SUITE": suite, "LANGUAGE": language}.get(word, word) for word in READERS[command]]
 
 
 @pytest.fixture
@@ -83,13 +97,29 @@ def server() -> Iterator[ScriptedServer]:
 
 @pytest.fixture
 def tiny(tmp_path: Path, server: ScriptedServer) -> Tiny:
-    """A bench in miniature whose models are on ``server``."""
+    """A tiny bench whose models are on ``server``."""
     return make_tiny(tmp_path / "tiny", server.url)
 
 
+@pytest.fixture(scope="session")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The results folder of one run of a tiny bench, for tests to copy."""
+    with ScriptedServer().in_thread() as server:
+        tiny = make_tiny(tmp_path_factory.mktemp("finished"), server.url)
+        cli.cli(["run", "tiny", *tiny.options()], standalone_mode=False)
+    return tiny.tree.root
+
+
 @pytest.fixture
-def done(bench: Bench, tiny: Tiny) -> Tiny:
-    """``tiny`` after its run."""
+def done(finished: Path, tiny: Tiny) -> Tiny:
+    """``tiny`` after its run. Its own ``server`` has answered no call, and its response cache is empty."""
+    shutil.copytree(finished, tiny.tree.root)
+    return tiny
+
+
+@pytest.fixture
+def ran(bench: Bench, tiny: Tiny) -> Tiny:
+    """``tiny`` after a run against its own ``server``, with the response cache filled."""
     assert bench("run", "tiny", *tiny.options()).status == 0
     return tiny
 
@@ -99,7 +129,7 @@ Start = Callable[..., subprocess.Popen[str]]
 
 @pytest.fixture
 def start(tmp_path: Path) -> Iterator[Start]:
-    """Start ``bench`` with the given words as a process of its own; it is ended with the test."""
+    """Start ``bench`` with the given words in its own process, which ends with the test."""
     with ExitStack() as stack:
 
         def begin(*words: str) -> subprocess.Popen[str]:
@@ -120,9 +150,9 @@ def start(tmp_path: Path) -> Iterator[Start]:
 
 
 def wait_for(process: subprocess.Popen[str], sign: Callable[[], object]) -> None:
-    """Return once ``sign`` is there, while the process runs."""
+    """Return once ``sign`` is true, while the process runs."""
     deadline = time.monotonic() + START_SECONDS
     while not sign():
         assert process.poll() is None, process.communicate()
-        assert time.monotonic() < deadline, "it does not come about"
+        assert time.monotonic() < deadline, "it did not happen in time"
         time.sleep(0.02)

@@ -73,36 +73,34 @@ def test_records_hold_no_path_address_or_time_of_this_machine(done: Tiny, server
 
 
 def test_a_second_run_makes_no_request_and_leaves_every_byte(
-    bench: Bench, done: Tiny, server: ScriptedServer
+    bench: Bench, ran: Tiny, server: ScriptedServer
 ) -> None:
-    before = bytes_below(done.tree.root)
-    ended = bench("run", "tiny", *done.options())
+    before = bytes_below(ran.tree.root)
+    ended = bench("run", "tiny", *ran.options())
     assert ended.status == 0
     assert ended.out == "tiny en: everything is done, no call made.\n"
     assert server.count == ALL
-    assert bytes_below(done.tree.root) == before
+    assert bytes_below(ran.tree.root) == before
 
 
 def test_a_replay_from_the_cache_makes_no_request_and_equal_bytes(
-    bench: Bench, done: Tiny, server: ScriptedServer
+    bench: Bench, ran: Tiny, server: ScriptedServer
 ) -> None:
-    before = bytes_below(done.tree.root)
-    shutil.rmtree(done.tree.root)
+    before = bytes_below(ran.tree.root)
+    shutil.rmtree(ran.tree.root)
     connections = server.connections
-    ended = bench("run", "tiny", *done.options())
+    ended = bench("run", "tiny", *ran.options())
     assert f"0 requests sent, 0 of them retries, {ALL} replies from cache; $0.0000" in ended.out
     assert (server.count, server.connections) == (ALL, connections)
-    assert bytes_below(done.tree.root) == before
+    assert bytes_below(ran.tree.root) == before
 
 
-def test_without_the_cache_everything_is_asked_again(
-    bench: Bench, done: Tiny, server: ScriptedServer
-) -> None:
-    before = bytes_below(done.tree.root)
-    shutil.rmtree(done.tree.root)
-    assert bench("run", "tiny", "--no-cache", *done.options()).status == 0
+def test_without_the_cache_everything_is_asked_again(bench: Bench, ran: Tiny, server: ScriptedServer) -> None:
+    before = bytes_below(ran.tree.root)
+    shutil.rmtree(ran.tree.root)
+    assert bench("run", "tiny", "--no-cache", *ran.options()).status == 0
     assert server.count == 2 * ALL
-    assert set(bytes_below(done.tree.root)) == set(before)
+    assert set(bytes_below(ran.tree.root)) == set(before)
 
 
 def test_a_player_of_ones_own_choice_is_run(bench: Bench, tiny: Tiny, server: ScriptedServer) -> None:
@@ -125,13 +123,13 @@ def test_a_new_player_leaves_the_others_untouched(bench: Bench, done: Tiny) -> N
     assert len(after) == 2 * len(before)
 
 
-def test_a_missing_file_alone_is_made_again(bench: Bench, done: Tiny, server: ScriptedServer) -> None:
-    before = bytes_below(done.tree.root)
-    done.tree.judgement_path(done.cell(), "strict").unlink()
-    ended = bench("run", "tiny", "--no-cache", *done.options())
+def test_a_missing_file_alone_is_made_again(bench: Bench, ran: Tiny, server: ScriptedServer) -> None:
+    before = bytes_below(ran.tree.root)
+    ran.tree.judgement_path(ran.cell(), "strict").unlink()
+    ended = bench("run", "tiny", "--no-cache", *ran.options())
     assert "0 conversations (0 failed), 1 judgements" in ended.out
     assert server.count == ALL + 1
-    assert set(bytes_below(done.tree.root)) == set(before)
+    assert set(bytes_below(ran.tree.root)) == set(before)
 
 
 def test_leftovers_of_a_killed_run_are_cleared_away(bench: Bench, done: Tiny) -> None:
@@ -247,12 +245,12 @@ def spoil(tiny: Tiny, raw: str) -> Path:
 
 
 def test_reading_again_heals_a_judgement_without_a_call(
-    bench: Bench, done: Tiny, server: ScriptedServer
+    bench: Bench, ran: Tiny, server: ScriptedServer
 ) -> None:
-    record = done.tree.judgement(done.cell(), "strict")
+    record = ran.tree.judgement(ran.cell(), "strict")
     assert record is not None
-    path = spoil(done, f"```json\n{record.raw[0]}\n```")
-    ended = bench("judge", "tiny", "--reparse", *done.options())
+    path = spoil(ran, f"```json\n{record.raw[0]}\n```")
+    ended = bench("judge", "tiny", "--reparse", *ran.options())
     assert "tiny en: 4 judgements read again, 1 changed" in ended.out
     healed = json.loads(path.read_bytes())
     assert healed["status"] == "ok"
@@ -380,12 +378,12 @@ def test_a_budget_of_nothing_lets_free_models_work(bench: Bench, tiny: Tiny, ser
 
 
 def test_a_budget_of_nothing_is_enough_for_what_the_cache_holds(
-    bench: Bench, done: Tiny, server: ScriptedServer
+    bench: Bench, ran: Tiny, server: ScriptedServer
 ) -> None:
-    before = bytes_below(done.tree.root)
-    shutil.rmtree(done.tree.root)
-    assert bench("run", "tiny", "--max-cost", "0", *done.options()).status == 0
-    assert (server.count, bytes_below(done.tree.root)) == (ALL, before)
+    before = bytes_below(ran.tree.root)
+    shutil.rmtree(ran.tree.root)
+    assert bench("run", "tiny", "--max-cost", "0", *ran.options()).status == 0
+    assert (server.count, bytes_below(ran.tree.root)) == (ALL, before)
 
 
 def test_a_free_player_gets_no_call_further_than_a_judge_that_costs(
