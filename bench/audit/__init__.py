@@ -1,4 +1,4 @@
-"""The audit: is every committed file what it claims to be, and does every number follow from them?"""
+"""The audit checks that every committed file is intact and that every number follows from the files."""
 
 from bench.audit.audit import audit_tree
 from bench.audit.findings import CODES, AuditReport, Finding

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 Difference = tuple[str, Any, Any]
-"""(dotted field, what is there, what should be); ABSENT stands for a key or item that is not there."""
+"""(dotted field, actual value, expected value). ABSENT stands for a missing key or item."""
 
 
 class _Absent:
@@ -19,7 +19,7 @@ ABSENT = _Absent()
 
 
 def differences(there: Any, due: Any, field: str = "") -> Iterator[Difference]:
-    """Every leaf in which ``there`` is not ``due``. Numbers of unlike type differ: 1 is not 1.0 nor true."""
+    """Every leaf in which ``there`` differs from ``due``. Types count: 1 differs from 1.0 and from true."""
     if isinstance(there, dict) and isinstance(due, dict):
         for key in sorted(there.keys() | due.keys(), key=str):
             yield from differences(there.get(key, ABSENT), due.get(key, ABSENT), _at(field, key))
@@ -37,6 +37,6 @@ def _at(field: str, key: object) -> str:
 
 
 def shown(value: Any, most: int = 60) -> str:
-    """A value for a message, cut to ``most`` characters."""
+    """A value as text for a message, at most ``most`` characters."""
     text = repr(value) if isinstance(value, _Absent) else json.dumps(value, ensure_ascii=False)
     return text if len(text) <= most else f"{text[: most - 1]}…"

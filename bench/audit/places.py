@@ -1,4 +1,4 @@
-"""Which files the results tree holds, and whether files of their kind belong where they lie."""
+"""Which files the results tree holds, and whether each is where files of its kind belong."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pathlib import Path
 from bench.audit.findings import Findings
 from bench.results import NOT_SUITES
 
+JSON = re.compile(r".*\.json", re.DOTALL)
 _SOUND = re.compile(r"[0-9a-f]{64}\.(wav|mp3|flac)")
 
 
@@ -24,10 +25,13 @@ class PlayerFiles:
     judgements: list[Path] = field(default_factory=list)
     audio: list[Path] = field(default_factory=list)
 
+    def __len__(self) -> int:
+        return len(self.conversations) + len(self.judgements) + len(self.audio) + (self.info is not None)
+
 
 @dataclass
 class BoardFiles:
-    """The files of one suite and language; their names are those of the folders."""
+    """The files of one suite and language, which are named like their folders."""
 
     suite: str
     language: str
@@ -36,30 +40,20 @@ class BoardFiles:
     players: list[PlayerFiles] = field(default_factory=list)
 
     def __len__(self) -> int:
-        files = sum(
-            len(p.conversations) + len(p.judgements) + len(p.audio) + (p.info is not None)
-            for p in self.players
-        )
-        return files + (self.board is not None)
+        return sum(map(len, self.players)) + (self.board is not None)
 
 
 def survey(root: Path, suite: str | None, findings: Findings) -> list[BoardFiles]:
-    """The boards of a tree, or of one suite; whatever belongs nowhere is added to ``findings``."""
+    """The boards of a tree, or of one suite. Files that belong nowhere are added to ``findings``."""
     boards: list[BoardFiles] = []
     for entry in entries(root, findings):
-        if entry.is_dir() and entry.name not in NOT_SUITES and suite in (None, entry.name):
-            boards += _suite(Path(entry.path), findings)
-        elif not entry.is_dir() and suite is None and entry.name != "README.md":
-            stray(entry, findings)
+        if not entry.is_dir():
+            if suite is None and entry.name != "README.md":
+                stray(entry, findings)
+        elif entry.name not in NOT_SUITES and suite in (None, entry.name):
+            for language in folders_in(Path(entry.path), findings):
+                boards.append(_board(BoardFiles(entry.name, language.name, language), findings))
     return boards
-
-
-def _suite(folder: Path, findings: Findings) -> Iterator[BoardFiles]:
-    for entry in entries(folder, findings):
-        if entry.is_dir():
-            yield _board(BoardFiles(folder.name, entry.name, Path(entry.path)), findings)
-        else:
-            stray(entry, findings)
 
 
 def _board(board: BoardFiles, findings: Findings) -> BoardFiles:
@@ -75,53 +69,53 @@ def _board(board: BoardFiles, findings: Findings) -> BoardFiles:
 
 def _player(player: PlayerFiles, findings: Findings) -> PlayerFiles:
     for entry in entries(player.folder, findings):
+        path = Path(entry.path)
         if entry.is_dir() and entry.name == "conversations":
-            player.conversations += _records(Path(entry.path), findings)
+            player.conversations += files_in(path, JSON, findings)
         elif entry.is_dir() and entry.name == "judgements":
-            for judge in entries(Path(entry.path), findings):
-                if judge.is_dir():
-                    player.judgements += _records(Path(judge.path), findings)
-                else:
-                    stray(judge, findings)
+            for judge in folders_in(path, findings):
+                player.judgements += files_in(judge, JSON, findings)
         elif entry.is_dir() and entry.name == "audio":
-            player.audio += _sounds(Path(entry.path), findings)
+            player.audio += files_in(path, _SOUND, findings)
         elif entry.is_file() and entry.name == "player.json":
-            player.info = Path(entry.path)
+            player.info = path
         else:
             stray(entry, findings)
     return player
 
 
-def _records(folder: Path, findings: Findings) -> Iterator[Path]:
-    for entry in entries(folder, findings):
-        if entry.is_file() and entry.name.endswith(".json"):
-            yield Path(entry.path)
-        else:
-            stray(entry, findings)
-
-
-def _sounds(folder: Path, findings: Findings) -> Iterator[Path]:
-    for entry in entries(folder, findings):
-        if entry.is_file() and _SOUND.fullmatch(entry.name):
-            yield Path(entry.path)
-        else:
-            stray(entry, findings)
-
-
 def entries(folder: Path, findings: Findings) -> Iterator[os.DirEntry[str]]:
-    """What a folder holds, sorted, less links and hidden files, which are findings."""
-    with os.scandir(folder) as found:
-        entries = sorted(found, key=lambda entry: entry.name)
-    for entry in entries:
+    """The content of a folder, sorted. Links and hidden files are left out and added to ``findings``."""
+    with os.scandir(folder) as scan:
+        content = sorted(scan, key=lambda entry: entry.name)
+    for entry in content:
         path = Path(entry.path)
         if entry.is_symlink():
-            findings.add("symlink", path, "a symbolic link; it was not followed")
+            findings.add("symlink", path, "a symbolic link; not followed")
         elif entry.name.startswith(".tmp-"):
-            findings.add("leftover", path, "a temporary file that no run has finished")
+            findings.add("leftover", path, "a temporary file of an unfinished run")
         elif entry.name.startswith("."):
-            findings.add("hidden-file", path, "a hidden file; it was not looked at")
+            findings.add("hidden-file", path, "a hidden file; not read")
         else:
             yield entry
+
+
+def files_in(folder: Path, name: re.Pattern[str], findings: Findings) -> Iterator[Path]:
+    """The files of a folder that are called ``name``. Everything else is added to ``findings``."""
+    for entry in entries(folder, findings):
+        if entry.is_file() and name.fullmatch(entry.name):
+            yield Path(entry.path)
+        else:
+            stray(entry, findings)
+
+
+def folders_in(folder: Path, findings: Findings) -> Iterator[Path]:
+    """The folders in a folder. Everything else is added to ``findings``."""
+    for entry in entries(folder, findings):
+        if entry.is_dir():
+            yield Path(entry.path)
+        else:
+            stray(entry, findings)
 
 
 def stray(entry: os.DirEntry[str], findings: Findings) -> None:
@@ -131,4 +125,4 @@ def stray(entry: os.DirEntry[str], findings: Findings) -> None:
         for inner in entries(path, findings):
             stray(inner, findings)
     else:
-        findings.add("unknown-file", path, "no file of that name belongs there")
+        findings.add("unknown-file", path, "no file of this name belongs here")

@@ -1,47 +1,37 @@
-"""Other benchmarks' published scores and the alias table: results/external/."""
+"""Check other benchmarks' published scores and the alias table: results/external/."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import re
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from bench.audit.findings import Findings
-from bench.audit.places import entries, stray
+from bench.audit.places import files_in
 from bench.catalog import Catalog
 from bench.errors import UserError
-from bench.scores.external import ALIASES, Alias, Published, load_aliases, read_published
+from bench.scores.external import ALIASES, Published, load_aliases, read_published
+
+_FILES = re.compile(rf"README\.md|{re.escape(ALIASES)}|.*\.csv", re.DOTALL)
 
 
 def audit_published(
     folder: Path, players: Collection[str], catalog: Catalog | None, findings: Findings
 ) -> int:
-    """Audit the folder of published lists; returns how many files were looked at.
+    """Audit the folder of published lists. Returns the number of files checked.
 
-    ``players``: model and player ids of the results tree. They, and those of ``catalog``, are what an alias
-    may call ours.
+    ``players``: model and player ids of the results tree. An alias should name one of them or a model of
+    ``catalog``.
     """
     if not folder.is_dir():
         return 0
-    lists: dict[str, Published | None] = {}
-    aliases = False
-    for entry in entries(folder, findings):
-        path = Path(entry.path)
-        if entry.is_file() and path.suffix == ".csv":
-            lists[path.stem] = _list(path, findings)
-        elif entry.is_file() and path.name == ALIASES:
-            aliases = True
-        elif not (entry.is_file() and path.name == "README.md"):
-            stray(entry, findings)
-    if aliases:
-        _aliases(folder / ALIASES, lists, {*players, *_models(catalog)}, findings)
-    return len(lists) + aliases
-
-
-def _models(catalog: Catalog | None) -> set[str]:
-    """Ids by which models.toml knows a model."""
-    if catalog is None:
-        return set()
-    return {*catalog.models, *(entry.model for entry in catalog.models.values())}
+    files = {path.name: path for path in files_in(folder, _FILES, findings)}
+    lists = {path.stem: _list(path, findings) for path in files.values() if path.suffix == ".csv"}
+    if ALIASES in files:
+        models = catalog.models if catalog else {}
+        ours = {*players, *models, *(entry.model for entry in models.values())}
+        _check_aliases(files[ALIASES], lists, ours, findings)
+    return len(lists) + (ALIASES in files)
 
 
 def _list(path: Path, findings: Findings) -> Published | None:
@@ -54,8 +44,8 @@ def _list(path: Path, findings: Findings) -> Published | None:
     return None
 
 
-def _aliases(
-    path: Path, lists: dict[str, Published | None], ours: Collection[str], findings: Findings
+def _check_aliases(
+    path: Path, lists: Mapping[str, Published | None], ours: Collection[str], findings: Findings
 ) -> None:
     try:
         aliases = load_aliases(path.parent)
@@ -64,23 +54,12 @@ def _aliases(
         return
     for alias in aliases:
         for name, model in alias.names.items():
-            text = _fault(name, model, lists)
-            if text:
-                findings.add("alias", path, text, f"{alias.model}.{name}")
-    unused = [alias.model for alias in aliases if not _known(alias, ours)]
+            published = lists.get(name)
+            if name not in lists:
+                findings.add("alias", path, f"there is no {name}.csv", f"{alias.model}.{name}")
+            elif published is not None and model not in published.scores:
+                findings.add("alias", path, f"{name}.csv has no {model!r}", f"{alias.model}.{name}")
+    unused = [alias.model for alias in aliases if not any(name in ours for name in alias.ids)]
     if unused:
-        names = ", ".join(unused)
-        text = f"{len(unused)} of {len(aliases)} name no player and no model of models.toml: {names}"
-        findings.add("alias-unused", path, text)
-
-
-def _fault(name: str, model: str, lists: dict[str, Published | None]) -> str:
-    """What is wrong with an alias's name in a list; empty where nothing is, or the list cannot be read."""
-    if name not in lists:
-        return f"there is no {name}.csv"
-    found = lists[name]
-    return f"{name}.csv holds no {model!r}" if found is not None and model not in found.scores else ""
-
-
-def _known(alias: Alias, ours: Collection[str]) -> bool:
-    return any(name in ours for name in alias.ids)
+        text = f"{len(unused)} of {len(aliases)} name neither a player nor a model of models.toml"
+        findings.add("alias-unused", path, f"{text}: {', '.join(unused)}")

@@ -1,21 +1,21 @@
-"""Human studies: results/human/."""
+"""Check the human studies: results/human/."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 from pathlib import Path
 
+from bench.audit.files import check_canonical
 from bench.audit.findings import Findings
-from bench.audit.places import entries, stray
+from bench.audit.places import JSON, entries, files_in, stray
 from bench.errors import UserError
-from bench.records import Record, canonical
 from bench.results.studies import HUMAN, StudyFile, read_annotator, read_study
 
 
-def audit_studies(root: Path, said: Collection[str], findings: Findings) -> int:
-    """Audit every study of a results tree; returns how many files were looked at.
+def audit_studies(root: Path, messages: Collection[str], findings: Findings) -> int:
+    """Audit every study of a results tree. Returns the number of files checked.
 
-    ``said``: SHA-256 of the messages of every complete conversation of the tree, which studies speak of.
+    ``messages``: SHA-256 of the messages of every complete conversation of the tree.
     """
     folder = root / HUMAN
     if not folder.is_dir():
@@ -23,52 +23,42 @@ def audit_studies(root: Path, said: Collection[str], findings: Findings) -> int:
     files = 0
     for entry in entries(folder, findings):
         if entry.is_dir():
-            files += _study(root, Path(entry.path), said, findings)
+            files += _study(root, Path(entry.path), messages, findings)
         elif entry.name != "README.md":
             stray(entry, findings)
     return files
 
 
-def _study(root: Path, folder: Path, said: Collection[str], findings: Findings) -> int:
+def _study(root: Path, folder: Path, messages: Collection[str], findings: Findings) -> int:
+    path = folder / "study.json"
     try:
         study = read_study(root, folder.name)
     except UserError as error:
         findings.add("study", folder, error.what)
         return 1
-    _check_bytes(study, folder / "study.json", findings)
-    _check_conversations(study, folder / "study.json", said, findings)
+    check_canonical(study, path.read_bytes(), path, findings)
+    _check_conversations(study, path, messages, findings)
     files = 1
     for entry in entries(folder, findings):
         if entry.is_dir() and entry.name == "annotations":
-            files += _annotators(study, Path(entry.path), findings)
+            for annotations in files_in(Path(entry.path), JSON, findings):
+                files += 1
+                _annotator(study, annotations, findings)
         elif entry.name != "study.json":
             stray(entry, findings)
     return files
 
 
-def _annotators(study: StudyFile, folder: Path, findings: Findings) -> int:
-    files = 0
-    for entry in entries(folder, findings):
-        path = Path(entry.path)
-        if not entry.is_file() or path.suffix != ".json":
-            stray(entry, findings)
-            continue
-        files += 1
-        try:
-            _check_bytes(read_annotator(path, study), path, findings)
-        except UserError as error:
-            findings.add("study", path, error.what)
-    return files
+def _annotator(study: StudyFile, path: Path, findings: Findings) -> None:
+    try:
+        check_canonical(read_annotator(path, study), path.read_bytes(), path, findings)
+    except UserError as error:
+        findings.add("study", path, error.what)
 
 
-def _check_bytes(record: Record, path: Path, findings: Findings) -> None:
-    if path.read_bytes() != canonical(record.plain()).encode("utf-8"):
-        findings.add("not-canonical", path, "not written as the program writes it")
-
-
-def _check_conversations(study: StudyFile, path: Path, said: Collection[str], findings: Findings) -> None:
-    gone = [item.item for item in study.items if item.conversation_sha256 not in said]
+def _check_conversations(study: StudyFile, path: Path, messages: Collection[str], findings: Findings) -> None:
+    gone = [item.item for item in study.items if item.conversation_sha256 not in messages]
     if gone and study.origin is None:
-        shown = ", ".join(gone[:5]) + (" and more" if len(gone) > 5 else "")
-        text = f"{len(gone)} of {len(study.items)} items are of messages that no conversation holds: {shown}"
+        names = ", ".join(gone[:5]) + (" and more" if len(gone) > 5 else "")
+        text = f"no conversation has the messages of {len(gone)} of {len(study.items)} items: {names}"
         findings.add("study-changed", path, text, "items")

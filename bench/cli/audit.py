@@ -1,4 +1,4 @@
-"""audit: is every committed file what it claims to be, and does every number follow?"""
+"""``bench audit``"""
 
 from __future__ import annotations
 
@@ -17,16 +17,17 @@ from bench.cli.options import Places, places
 def audit(suite_name: str | None, form: str, strict: bool, where: Places) -> None:
     """Check all results, or those of SUITE.
 
-    Changes nothing.
-    Every file against its schema, its digest and its place; every judgement against the messages that it
-    judged and the judge's raw replies; every fingerprint against the prompts and models of now; every
-    board.json against the numbers that the evidence gives. Without SUITE also the published lists in
-    results/external/ and the human studies in results/human/. Ends with status 1 where there is an error.
+    The audit changes nothing. It checks every file against its schema, digest and place; every judgement
+    against the judged messages and the judge's raw replies; every fingerprint against the current prompts and
+    models; and every board.json against the numbers that follow from the evidence. Without SUITE, it also
+    checks the published lists in results/external/ and the human studies in results/human/. Exits with status
+    1 if there is an error.
     """
     from bench.audit import audit_tree
     from bench.audit.findings import text_lines
     from bench.boards.loading import all_suites
     from bench.records import canonical
+    from bench.tables import printable
 
     catalog = where.catalog() if where.models.exists() else None
     report = audit_tree(
@@ -36,11 +37,6 @@ def audit(suite_name: str | None, form: str, strict: bool, where: Places) -> Non
         click.echo(canonical(report.plain()), nl=False)
     else:
         for line in text_lines(report):
-            click.echo(_printable(line))
+            click.echo(printable(line))
     if not report.ok:
         sys.exit(1)
-
-
-def _printable(line: str) -> str:
-    """``line`` without control characters: file names and ids may hold any."""
-    return "".join(c if c.isprintable() else "?" for c in line)

@@ -69,6 +69,17 @@ def test_the_raw_replies_of_a_suite_that_is_gone_are_read_all_the_same(audited: 
     assert [path for path, _ in audited.found("reread")] == [JUDGEMENT]
 
 
+def test_a_fault_of_the_parser_is_not_taken_for_a_finding(
+    audited: Audited, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> None:
+        raise AttributeError("a fault of the parser")
+
+    monkeypatch.setattr("bench.audit.evidence.reread", broken)
+    with pytest.raises(AttributeError):
+        audited.report()
+
+
 def test_an_edited_message_does_not_fit_the_digest_nor_what_the_judge_read(audited: Audited) -> None:
     edit(audited.conversation_file, audited.conversation.messages[1].content, "Something else.")
     assert audited.found("digest") == [(CONVERSATION, "digest")]

@@ -1,0 +1,74 @@
+"""The current suite and catalog, as far as they are known: what the records of a board should be."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from bench.audit.findings import Findings
+from bench.audit.places import BoardFiles
+from bench.catalog import Catalog
+from bench.errors import CatalogError
+from bench.protocol_facts import facts_of
+from bench.protocols import Protocol, protocol_for
+from bench.records import Conversation, Judgement
+from bench.suites import Suite
+
+
+@dataclass(frozen=True)
+class Reference:
+    """The suite and protocol of a board. Both are None if prompts/ does not have its suite."""
+
+    suite: Suite | None = None
+    protocol: Protocol | None = None
+    """None if no fingerprint can be recomputed, because the suite or one of its models is unknown."""
+
+    @property
+    def scenes(self) -> list[tuple[str, str]] | None:
+        """(character, situation) of every scene that a player should have; None if unknown."""
+        return None if self.protocol is None else self.protocol.scenes.pairs
+
+    def knows_model(self, name: str) -> bool:
+        """Whether the catalog has the model ``name`` and, for recordings, whether their folder exists."""
+        if self.protocol is None or name not in self.protocol.catalog.models:
+            return False
+        folder = self.protocol.catalog.recordings(name)
+        return folder is None or folder.is_dir()
+
+    def fingerprint(self, record: Conversation | Judgement) -> str | None:
+        """What the record's fingerprint should be; None if its model or scene is unknown."""
+        model = record.judge if isinstance(record, Judgement) else record.player
+        scene = record.character, record.situation
+        if self.protocol is None or not self.knows_model(model) or scene not in self.protocol.scenes.pairs:
+            return None
+        if isinstance(record, Judgement):
+            return self.protocol.judgement_fingerprint(
+                record.cell(), record.judge, record.conversation_sha256
+            )
+        return self.protocol.conversation_fingerprint(record.cell())
+
+    def verdicts_due(self, conversation: Conversation) -> int | None:
+        """How many turns an ok judgement should have; None if only an unknown suite could tell."""
+        if self.protocol is not None and self.protocol.name == conversation.protocol:
+            return self.protocol.verdicts_due(conversation)
+        return None if facts_of(conversation.protocol).compared_answers else len(conversation.answers())
+
+
+def reference_of(
+    board: BoardFiles, suites: Mapping[str, Suite], catalog: Catalog | None, findings: Findings
+) -> Reference:
+    """The reference of a board. Adds a note to ``findings`` if it is incomplete."""
+    suite = suites.get(board.suite)
+    if suite is None:
+        unknown = "prompts/ has no such suite: fingerprints unchecked"
+    elif board.language not in suite.scenes:
+        unknown = f"the suite no longer has language {board.language!r}"
+    elif catalog is None:
+        unknown = "no models.toml: fingerprints unchecked"
+    else:
+        try:
+            return Reference(suite, protocol_for(suite, board.language, catalog))
+        except CatalogError as error:
+            unknown = error.line()
+    findings.add("fingerprint-unknown", board.folder, unknown)
+    return Reference(suite)
