@@ -214,18 +214,8 @@ class Catalog:
     def player_info(self, name: str, sampling: Mapping[str, JsonValue]) -> PlayerInfo:
         """The content of player.json for the model called ``name``, run with ``sampling``."""
         model = self.model(name, "player")
-        return PlayerInfo(
-            player=name,
-            provider=model.provider,
-            model=model.model,
-            name=model.name,
-            family=model.family,
-            weights=model.weights,
-            licence=model.licence,
-            parameters_billion=model.parameters_billion,
-            sampling=dict(sampling),
-            system_extra=model.system_extra,
-        )
+        shared = model.model_dump(include=PlayerInfo.model_fields.keys() - {"sampling"})
+        return PlayerInfo(player=name, sampling=dict(sampling), **shared)
 
 
 def load_catalog(path: Path) -> Catalog:

@@ -14,7 +14,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -40,8 +39,6 @@ T = TypeVar("T", bound=Record)
 
 NOT_SUITES = frozenset({"external", "human"})
 """Folders of the results tree that are not suites."""
-
-_slug = lru_cache(maxsize=16384)(slug)
 
 
 def read_record(kind: type[T], path: Path) -> T:
@@ -85,10 +82,10 @@ class ResultsTree:
     # Paths
 
     def board_folder(self, suite: str, language: str) -> Path:
-        return self.root / _slug(suite) / _slug(language)
+        return self.root / slug(suite) / slug(language)
 
     def player_folder(self, suite: str, language: str, player: str) -> Path:
-        return self.board_folder(suite, language) / _slug(player)
+        return self.board_folder(suite, language) / slug(player)
 
     def conversation_path(self, cell: Cell) -> Path:
         folder = self.player_folder(cell.suite, cell.language, cell.player)
@@ -96,7 +93,7 @@ class ResultsTree:
 
     def judgement_path(self, cell: Cell, judge: str) -> Path:
         folder = self.player_folder(cell.suite, cell.language, cell.player)
-        return folder / "judgements" / _slug(judge) / _cell_file(cell)
+        return folder / "judgements" / slug(judge) / _cell_file(cell)
 
     def audio_path(self, cell: Cell, audio: Audio) -> Path:
         folder = self.player_folder(cell.suite, cell.language, cell.player)
@@ -199,9 +196,9 @@ class ResultsTree:
         ``data`` is a plain record with an empty ``digest`` and the keys of every dict sorted.
         """
         data["digest"] = sha256_of({key: value for key, value in data.items() if key != "digest"})
-        folder = f"{self.root}/{_slug(data['suite'])}/{_slug(data['language'])}/{_slug(data['player'])}"
-        kind = f"judgements/{_slug(data['judge'])}" if "judge" in data else "conversations"
-        name = f"{_slug(data['character'])}.{_slug(data['situation'])}.json"
+        folder = f"{self.root}/{slug(data['suite'])}/{slug(data['language'])}/{slug(data['player'])}"
+        kind = f"judgements/{slug(data['judge'])}" if "judge" in data else "conversations"
+        name = f"{slug(data['character'])}.{slug(data['situation'])}.json"
         # For text and integers in sorted dicts this equals canonical(data), in a tenth of the time.
         writer.write(f"{folder}/{kind}/{name}", to_json(data, indent=2) + b"\n")
 
@@ -222,7 +219,7 @@ def _bytes(record: Record) -> bytes:
 
 
 def _cell_file(cell: Cell) -> str:
-    return f"{_slug(cell.character)}.{_slug(cell.situation)}.json"
+    return f"{slug(cell.character)}.{slug(cell.situation)}.json"
 
 
 def _folders(parent: Path) -> list[Path]:
