@@ -1,3 +1,44 @@
-"""Dramaturg: measure how well chat models play a role, and publish the evidence."""
+"""Dramaturg: measure how well chat models play a role, and publish the evidence.
+
+The command ``bench`` and a notebook use the same functions::
+
+    import bench
+
+    report = bench.run_suite("pingpong", players=["my-model"], max_cost=Decimal("5"))
+    board = bench.load_board("results", "pingpong", "en").board
+
+They are imported at first use, so that ``import bench`` takes no time.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from bench.boards.loading import load_board
+    from bench.chat.opening import open_chat
+    from bench.run.judge_suite import judge_suite
+    from bench.run.run_suite import run_suite
+    from bench.site.build import build_site
 
 __version__ = "0.1.0"
+__all__ = ["build_site", "judge_suite", "load_board", "open_chat", "run_suite"]
+
+_MODULES = {
+    "build_site": "bench.site.build",
+    "judge_suite": "bench.run.judge_suite",
+    "load_board": "bench.boards.loading",
+    "open_chat": "bench.chat.opening",
+    "run_suite": "bench.run.run_suite",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(_MODULES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

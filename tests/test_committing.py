@@ -8,14 +8,12 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import cast
 
 import pytest
 
 from bench import cli
-from bench.chat import Chat
 from bench.run.plan import make_plan
-from bench.run.runner import Runner
+from bench.run.runner import run_plan
 from tests.tiny import FakeChat, Tiny, make_tiny
 
 Say = Callable[..., tuple[int, str, str]]
@@ -43,8 +41,7 @@ def git(*words: str) -> str:
 
 def play(tiny: Tiny, player: str) -> None:
     plan = make_plan(tiny.protocol(), tiny.tree, [player], ["strict"])
-    runner = Runner(tiny.protocol(), tiny.tree, cast(Chat, FakeChat()), tiny.catalog())
-    asyncio.run(runner.run(plan))
+    asyncio.run(run_plan(tiny.protocol(), plan, tiny.tree, FakeChat().ask))
 
 
 @pytest.fixture

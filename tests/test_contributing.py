@@ -21,7 +21,7 @@ from bench.chat.requests import ChatRequest, Reply
 from bench.protocols import Protocol, protocol_for
 from bench.results import ResultsTree
 from bench.run.plan import make_plan
-from bench.run.runner import Runner
+from bench.run.runner import run_plan
 from bench.site.build import build_site
 from bench.suites import load_suite
 from tests.tiny import ROOT, FakeChat, ok
@@ -74,7 +74,7 @@ def test_the_example_runs_from_the_first_call_to_the_website(example: Protocol, 
     tree, suites = ResultsTree(tmp_path / "results"), all_suites(tmp_path / "prompts")
     chat, catalog = FakeChat(answer), example.catalog
     plan = make_plan(example, tree, PLAYERS, example.suite.judges)
-    asyncio.run(Runner(example, tree, chat, catalog).run(plan))  # type: ignore[arg-type]
+    asyncio.run(run_plan(example, plan, tree, chat.ask))
     assert plan.calls() == 8
     assert chat.stats.asked == 8 + 2  # two verdicts were asked for again
 

@@ -6,15 +6,15 @@ import asyncio
 from collections.abc import Sequence
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from bench.records import Conversation, Failure, Judgement, Outcome, sealed
-from bench.run.plan import PASSING, Plan, Redo, estimate, make_plan
+from bench.run.plan import TEMPORARY, Plan, estimate, make_plan
 from tests.tiny import CALLS, Script, Tiny, edit, make_tiny
 
 CELLS = 4
-NO_REDO = Redo()
 
 
 @pytest.fixture
@@ -34,14 +34,9 @@ def played(tiny: Tiny) -> Tiny:
 
 
 def plan_of(
-    tiny: Tiny,
-    players: Sequence[str] = ("bard",),
-    judges: Sequence[str] = ("strict",),
-    *,
-    talk: bool = True,
-    redo: Redo = NO_REDO,
+    tiny: Tiny, players: Sequence[str] = ("bard",), judges: Sequence[str] = ("strict",), **options: Any
 ) -> Plan:
-    return make_plan(tiny.protocol(), tiny.tree, players, judges, talk=talk, redo=redo)
+    return make_plan(tiny.protocol(), tiny.tree, players, judges, **options)
 
 
 def conversation_of(tiny: Tiny) -> Conversation:
@@ -125,7 +120,7 @@ def test_a_failure_that_is_a_result_stays(played: Tiny, outcome: Outcome) -> Non
     assert plan.conversations == {"failed": 1, "done": CELLS - 1}
 
 
-@pytest.mark.parametrize("outcome", sorted(PASSING))
+@pytest.mark.parametrize("outcome", sorted(TEMPORARY))
 def test_a_failure_of_the_connection_is_tried_again(played: Tiny, outcome: Outcome) -> None:
     fail_conversation(played, outcome)
     (item,) = plan_of(played).work
@@ -134,7 +129,7 @@ def test_a_failure_of_the_connection_is_tried_again(played: Tiny, outcome: Outco
 
 def test_any_failed_conversation_is_tried_again_on_request(played: Tiny) -> None:
     fail_conversation(played, "refused")
-    (item,) = plan_of(played, redo=Redo(failed=True)).work
+    (item,) = plan_of(played, retry_failed=True).work
     assert item.talk
 
 
@@ -158,7 +153,7 @@ def test_failed_judgements_follow_the_same_rules(
     played: Tiny, outcome: Outcome, failed: bool, again: bool
 ) -> None:
     fail_judgement(played, outcome)
-    plan = plan_of(played, redo=Redo(failed=failed))
+    plan = plan_of(played, retry_failed=failed)
     assert [(item.talk, item.judges) for item in plan.work] == ([(False, ("strict",))] if again else [])
 
 
@@ -174,7 +169,7 @@ def test_conversations_made_from_another_card_are_stale_and_kept(played: Tiny) -
 
 def test_stale_conversations_are_done_again_on_request_with_their_judgements(played: Tiny) -> None:
     edit(played.card_file, "slow of speech", "quick of speech")
-    plan = plan_of(played, redo=Redo(stale=True))
+    plan = plan_of(played, refresh_stale=True)
     assert [(item.talk, item.judges) for item in plan.work] == [(True, ("strict",))] * 2
 
 
@@ -183,7 +178,7 @@ def test_judgements_made_with_another_template_are_stale_alone(played: Tiny) -> 
     plan = plan_of(played)
     assert (plan.conversations, plan.judgements) == ({"done": CELLS}, {"stale": CELLS})
     assert plan.work == []
-    assert len(plan_of(played, redo=Redo(stale=True)).work) == CELLS
+    assert len(plan_of(played, refresh_stale=True).work) == CELLS
 
 
 def test_a_judgement_of_another_conversation_is_stale(played: Tiny) -> None:
@@ -204,7 +199,7 @@ def test_a_display_name_makes_nothing_stale(played: Tiny) -> None:
 
 def test_an_estimate_counts_calls_by_role_and_model(tiny: Tiny) -> None:
     plan = plan_of(tiny, ("bard", "actor"), ("strict", "lenient"))
-    rows = {(row.role, row.model): row.calls for row in estimate(plan, tiny.protocol(), tiny.catalog())}
+    rows = {(row.role, row.model): row.calls for row in estimate(plan, tiny.protocol())}
     assert rows == {
         ("interrogator", "asker"): 20,
         ("judge", "lenient"): 8,
@@ -215,18 +210,18 @@ def test_an_estimate_counts_calls_by_role_and_model(tiny: Tiny) -> None:
 
 
 def test_an_estimate_is_priced_by_the_catalog(tiny: Tiny) -> None:
-    for row in estimate(plan_of(tiny), tiny.protocol(), tiny.catalog()):
+    for row in estimate(plan_of(tiny), tiny.protocol()):
         assert row.cost == (Decimal(row.prompt_tokens) + 2 * row.completion_tokens) / 1_000_000
         assert row.cost > 0
 
 
 def test_an_unknown_price_stays_unknown_in_an_estimate(tiny: Tiny) -> None:
-    rows = estimate(plan_of(tiny, ("actor",)), tiny.protocol(), tiny.catalog())
+    rows = estimate(plan_of(tiny, ("actor",)), tiny.protocol())
     assert [row.cost for row in rows if row.model == "actor"] == [None]
 
 
 def test_an_estimate_of_nothing_is_empty(played: Tiny) -> None:
-    assert estimate(plan_of(played), played.protocol(), played.catalog()) == []
+    assert estimate(plan_of(played), played.protocol()) == []
 
 
 def test_an_estimate_is_within_reach_of_what_is_asked(tiny: Tiny) -> None:

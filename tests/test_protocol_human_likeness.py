@@ -21,7 +21,7 @@ from bench.protocols.calls import ASKS
 from bench.protocols.human_likeness import LikenessLine, verdict_schema
 from bench.records import Conversation, Judgement, digest_of, re_asks, sealed
 from bench.run.plan import estimate, make_plan
-from bench.run.runner import Runner, RunReport
+from bench.run.runner import run_plan
 from bench.suites import read_items
 from tests.other_benches import ITEMS, Other, item, make_likeness, write_items
 from tests.tiny import ROOT, FakeChat, Script, bad, edit
@@ -291,7 +291,7 @@ def test_fingerprints_change_with_what_is_seen(tiny: Other) -> None:
         ({"history": [{"speaker": "Ola\nJudge:", "content": "?"}]}, "history.0.speaker"),
         ({"history": [{"speaker": "Ann", "content": "?"}]}, "must not be the character's"),
         ({"history": [{"role": "assistant", "content": "?"}]}, "must not be the character's"),
-        ({"real_answers": ["one", "two"]}, "real_answers: too few values, number 3 is missing"),
+        ({"real_answers": ["one", "two"]}, "real_answers: value 3 is missing"),
         ({"real_answers": "one"}, "real_answers: Input should be a valid list, got 'one'"),
         ({"real_answers": ["one", "two", "three", "four"]}, "real_answers"),
         ({"real_answers": ["one", "two", ""]}, "real_answers.2"),
@@ -358,11 +358,9 @@ def test_the_schema_refuses_what_the_loader_refuses() -> None:
 def test_a_run_makes_a_board(tiny: Other) -> None:
     protocol, chat = tiny.made(), FakeChat()
     plan = make_plan(protocol, tiny.tree, ["bard", "actor"], ["strict"])
-    costs = {(cost.role, cost.model): cost.calls for cost in estimate(plan, protocol, tiny.catalog())}
+    costs = {(cost.role, cost.model): cost.calls for cost in estimate(plan, protocol)}
     assert costs == {("judge", "strict"): 16, ("player", "bard"): 4, ("player", "actor"): 4}
-    told = RunReport()
-    runner = Runner(protocol, tiny.tree, chat, tiny.catalog(), listeners=[told])  # type: ignore[arg-type]
-    asyncio.run(runner.run(plan))
+    told = asyncio.run(run_plan(protocol, plan, tiny.tree, chat.ask))
     assert (told.conversations, told.judgements, told.re_asks) == (8, 8, 0)
     assert len(chat.script.asked) == plan.calls() == 24
     made = load_board(tiny.tree, "tiny-likeness", "en", prompts=tiny.prompts).board

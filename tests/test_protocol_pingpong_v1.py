@@ -17,7 +17,7 @@ from bench.protocols.calls import ASKS
 from bench.protocols.pingpong_v1 import reply_schema
 from bench.records import Conversation, Judgement, digest_of, messages_sha256, sealed
 from bench.run.plan import estimate, make_plan
-from bench.run.runner import Runner, RunReport
+from bench.run.runner import run_plan
 from tests.other_benches import Other, make_v1
 from tests.scripted_server import rating
 from tests.tiny import FakeChat, Script, bad, edit
@@ -279,11 +279,9 @@ def test_replies_that_fit_the_schema_can_be_read(limit: int | None) -> None:
 def test_a_run_makes_a_board(tiny: Other) -> None:
     protocol, chat = tiny.made(), FakeChat()
     plan = make_plan(protocol, tiny.tree, ["bard", "actor"], ["asker"])
-    costs = {(cost.role, cost.model): cost.calls for cost in estimate(plan, protocol, tiny.catalog())}
+    costs = {(cost.role, cost.model): cost.calls for cost in estimate(plan, protocol)}
     assert costs == {("interrogator", "asker"): 28, ("player", "bard"): 10, ("player", "actor"): 10}
-    told = RunReport()
-    runner = Runner(protocol, tiny.tree, chat, tiny.catalog(), listeners=[told])  # type: ignore[arg-type]
-    asyncio.run(runner.run(plan))
+    told = asyncio.run(run_plan(protocol, plan, tiny.tree, chat.ask))
     assert (told.conversations, told.judgements, told.re_asks) == (8, 8, 0)
     assert len(chat.script.asked) == plan.calls() == 48
     made = load_board(tiny.tree, "tiny-v1", "en", prompts={}).board

@@ -19,7 +19,7 @@ from bench.chat.requests import ChatRequest, Reply
 from bench.errors import CatalogError, StorageError
 from bench.protocols import protocol_for
 from bench.records import Conversation, Judgement
-from bench.run.storing import Keeper
+from bench.run.storage import TreeStorage
 from bench.suites import load_suite
 from tests.scripted_speech import steps, tone, written
 from tests.spoken_bench import ITEMS, Spoken, make_spoken
@@ -55,7 +55,7 @@ def converse(
     """A conversation, held and written."""
     protocol, ask = bench.protocol(), Asked(*(replies or (said(),)))
     record = asyncio.run(protocol.converse(bench.cell(character, player), ask))
-    return Keeper(protocol, bench.tree, bench.catalog()).conversation(record), ask.requests
+    return TreeStorage(protocol, bench.tree).conversation(record), ask.requests
 
 
 def judge(bench: Spoken, conversation: Conversation, *texts: str) -> tuple[Judgement, list[ChatRequest]]:
@@ -250,7 +250,7 @@ def test_a_sound_that_is_gone_or_altered_stops_the_judging(bench: Spoken) -> Non
     assert audio is not None
     path = bench.tree.audio_path(conversation, audio)
     path.write_bytes(tone(1, pitch=500))
-    with pytest.raises(StorageError, match="not the one that was heard"):
+    with pytest.raises(StorageError, match="has changed"):
         judge(bench, conversation, json.dumps(steps(0)))
     path.unlink()
     with pytest.raises(StorageError, match="cannot be read"):
@@ -321,8 +321,8 @@ def test_a_folder_of_recordings_that_is_not_there_is_named(bench: Spoken) -> Non
 @pytest.mark.parametrize(
     ("old", "new", "reason"),
     [
-        ('recordings = "tapes"', "", "plays recordings"),
-        ('model = "ear-1"', 'model = "ear-1"\nrecordings = "x"', "for players that nobody calls"),
+        ('recordings = "tapes"', "", "needs recordings"),
+        ('model = "ear-1"', 'model = "ear-1"\nrecordings = "x"', "only for a provider of recordings"),
         ('voice = "ash"', 'voice = ""', "audio_output.voice"),
         ('voice = "ash"', 'voice = "ash", format = "ogg"', "audio_output.format"),
     ],

@@ -9,20 +9,18 @@ import time
 from collections.abc import Sequence
 from decimal import Decimal
 from pathlib import Path
-from typing import cast
 
 import pytest
 
-from bench.chat.client import Chat
 from bench.chat.requests import ChatRequest, Reply
 from bench.errors import CatalogError, ProviderError, StorageError
 from bench.records import Conversation, Judgement
-from bench.run.plan import Redo, make_plan
-from bench.run.runner import BudgetReached, Runner, RunReport
+from bench.run.plan import make_plan
+from bench.run.progress import RunReport
+from bench.run.runner import run_plan
 from tests.tiny import CALLS, COST, FakeChat, Tiny, bad, bytes_below, good_text, make_tiny, ok
 
 TALKS = 4
-NO_REDO = Redo()
 
 
 @pytest.fixture
@@ -36,22 +34,10 @@ def run(
     *,
     players: Sequence[str] = ("bard",),
     judges: Sequence[str] = ("strict",),
-    redo: Redo = NO_REDO,
 ) -> RunReport:
-    report = RunReport()
-
-    async def main() -> None:
-        protocol = tiny.protocol()
-        plan = make_plan(protocol, tiny.tree, players, judges, redo=redo)
-        real = cast(Chat, chat)
-        runner = Runner(protocol, tiny.tree, real, tiny.catalog(), listeners=(report,))
-        await runner.run(plan)
-
-    try:
-        asyncio.run(main())
-    except BudgetReached:
-        report.budget_reached = True
-    return report
+    protocol = tiny.protocol()
+    plan = make_plan(protocol, tiny.tree, players, judges)
+    return asyncio.run(run_plan(protocol, plan, tiny.tree, chat.ask))
 
 
 def conversations(tiny: Tiny, player: str = "bard") -> list[Conversation]:
@@ -345,8 +331,7 @@ def test_a_cancelled_run_stops_its_calls_and_keeps_what_is_finished(tiny: Tiny) 
     async def main() -> None:
         protocol = tiny.protocol()
         plan = make_plan(protocol, tiny.tree, ["bard"], ["strict"])
-        runner = Runner(protocol, tiny.tree, cast(Chat, chat), tiny.catalog())
-        task = asyncio.create_task(runner.run(plan))
+        task = asyncio.create_task(run_plan(protocol, plan, tiny.tree, chat.ask))
         while len(judgements(tiny)) < 2:
             await asyncio.sleep(0.01)
         task.cancel()
@@ -375,8 +360,7 @@ def test_a_cancelled_run_ends_the_write_that_is_under_way(
         monkeypatch.setattr(os, "fsync", slow)
         protocol = tiny.protocol()
         plan = make_plan(protocol, tiny.tree, ["bard"], ["strict"])
-        runner = Runner(protocol, tiny.tree, cast(Chat, FakeChat(good)), tiny.catalog())
-        task = asyncio.create_task(runner.run(plan))
+        task = asyncio.create_task(run_plan(protocol, plan, tiny.tree, FakeChat(good).ask))
         await started.wait()
         task.cancel()
         with pytest.raises(asyncio.CancelledError):

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
-from typing import cast
 
 import pytest
 
-from bench.chat.client import Chat
 from bench.chat.requests import ChatRequest, Reply
 from bench.records import Judgement, messages_sha256
 from bench.run.plan import make_plan
-from bench.run.runner import Runner, RunReport
+from bench.run.progress import RunReport
+from bench.run.runner import Runner
+from bench.run.storage import TreeStorage
 from tests.tiny import FakeChat, Tiny, bad, bytes_below, good_text, make_tiny, ok
 
 TALKS = 4
@@ -38,8 +38,8 @@ def runner(
         return ok(f"{name}: {text}" if request.role == "player" else text)
 
     report = RunReport()
-    chat = cast(Chat, FakeChat(answer))
-    return Runner(tiny.protocol(), tiny.tree, chat, tiny.catalog(), listeners=(report,)), report
+    protocol = tiny.protocol()
+    return Runner(protocol, TreeStorage(protocol, tiny.tree), FakeChat(answer).ask, report), report
 
 
 async def together(tiny: Tiny, *runners: Runner) -> None:

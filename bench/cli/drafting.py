@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 from collections.abc import Callable
 
 from rich.console import Console
 
-from bench.chat import Chat, ResponseCache
-from bench.cli.asking import Spending
+from bench.chat import open_chat
 from bench.cli.options import Places
+from bench.cli.stopping import stoppable, stopped_by_budget
 from bench.errors import UserError
-from bench.local.embedded import EmbeddedServer, embedded_identity
-from bench.run.stopping import StopSignals, stopped_by_budget
+from bench.run.loop import run_async
+from bench.run.prices import Spending
 from bench.topics.report import Draft, Report
 from bench.topics.writing import NO_MONEY, Writer
 
@@ -28,11 +26,9 @@ def drafted(
 ) -> tuple[Report, UserError | None]:
     """``report`` with a draft for each topic, and what ended the drafting early: a signal, the money, or what
     only the user can put right. What the cache holds of the drafts is not asked for again."""
-    signals = StopSignals()
     try:
-        drafts, ended = asyncio.run(_drafts(where, limits, writer, report, on_progress, console, signals))
-    except (KeyboardInterrupt, asyncio.CancelledError):
-        return report, signals.stopped("the topics are written, without drafts")
+        with stoppable("the topics are written, without drafts"):
+            drafts, ended = run_async(lambda: _drafts(where, limits, writer, report, on_progress, console))
     except UserError as error:
         return report, error
     topics = [
@@ -48,22 +44,12 @@ async def _drafts(
     report: Report,
     on_progress: Callable[[int, int], None],
     console: Console,
-    signals: StopSignals,
 ) -> tuple[list[Draft], UserError | None]:
-    signals.cancel_task()
-
     def warn(message: str) -> None:
         console.print(f"bench: {message}", highlight=False, markup=False, soft_wrap=True)
 
-    with contextlib.ExitStack() as stack:
-        cache = stack.enter_context(ResponseCache(where.cache, warn)) if limits.cached else None
-        async with Chat(
-            where.catalog(),
-            cache=cache,
-            embedded=lambda: stack.enter_context(EmbeddedServer()),
-            embedded_identity=embedded_identity,
-            max_cost=limits.max_cost,
-        ) as chat:
-            drafts = await writer.drafts(report.topics, chat.ask, on_progress)
-            spent = any(draft.failure == NO_MONEY for draft in drafts)
-            return drafts, stopped_by_budget(chat.stats) if spent else None
+    cache = where.cache if limits.cached else None
+    async with open_chat(where.catalog(), cache=cache, max_cost=limits.max_cost, warn=warn) as chat:
+        drafts = await writer.drafts(report.topics, chat.ask, on_progress)
+        spent = any(draft.failure == NO_MONEY for draft in drafts)
+        return drafts, stopped_by_budget(chat.stats) if spent else None

@@ -118,8 +118,3 @@ def _checked_path(name: str, value: str) -> Path:
 
 def _missing(path: Path, kind: str) -> str:
     return f"not a {kind}" if path.exists() else f"no such {kind}"
-
-
-def chosen_languages(suite: Suite, languages: tuple[str, ...]) -> list[str]:
-    """The languages a user named, each checked, or all of the suite's."""
-    return [suite.language(language).language for language in languages] or list(suite.scenes)

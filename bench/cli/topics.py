@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bench.cli.asking import Spending, spending
+from bench.cli.asking import spending
 from bench.cli.options import Number, Places, places
 from bench.topics import THRESHOLD
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from bench.errors import UserError
+    from bench.run.prices import Spending
     from bench.topics.analysis import Against
     from bench.topics.messages import Messages
     from bench.topics.report import Report, Topic
@@ -198,7 +199,7 @@ def _writer(where: Places, name: str | None, language: str, limits: Spending) ->
             f"{name!r} is a folder of recordings, which nobody can ask", hint="Name a model that is called."
         )
     writer = Writer(catalog, name, where.prompts, language)
-    check_prices_of(catalog, [name], limits)
+    check_prices_of(catalog, [name], limits, lambda text: click.echo(f"bench: {text}", err=True))
     return writer
 
 

@@ -1,15 +1,15 @@
-"""Judging through a Batch API: what `judge` would ask is asked in batches, at a lower price, hours later.
+"""Batches of judging requests: cheaper, answered within hours, and never paid for twice.
 
-A batch only fills the response cache. The requests are exactly those that the ordinary path would send (the
-protocol itself makes them), so afterwards the ordinary path finds its answers there and writes the records.
-Only first asks go into a batch: a judge that has to be asked again is asked by ordinary calls.
+A batch only fills the response cache. Its requests are exactly those that ordinary judging would send (the
+protocol makes them), so ordinary judging then finds the answers there and writes the records. Only first
+calls go into a batch: retries are ordinary calls.
 
-    wanted     which first asks the cache does not answer
+    wanted     first calls that the cache cannot answer
     submit     state "planned" -> upload -> state "uploaded" -> create -> state "submitted"
-    settle     watch a batch until it has ended, put its answers into the cache, forget its state
+    collect    poll a batch until it has ended, put its answers into the cache, remove its state
 
-Killed between any two steps, the next command goes on: a state without a batch id is looked for at the
-provider by its token before anything is created; what is in a batch already is in no other.
+If the command is killed between any two steps, the next one resumes. For a state without a batch id it first
+asks the provider for a batch with the state's token. A request is never in two batches.
 """
 
 from __future__ import annotations
@@ -37,65 +37,64 @@ from bench.run.plan import Plan
 
 MOST_LINES = 50_000
 MOST_BYTES = 190_000_000
-"""Limits of OpenAI for the file of one batch (200 MB), which has requests of one model only."""
+"""OpenAI's limits for the file of one batch (200 MB), whose requests must all be for one model."""
 MOST_TROUBLES = 20
-"""Requests to the Batch API that may fail in a row before the command gives up; the state is kept."""
+"""Requests to the Batch API that may fail in a row before the command gives up. The state is kept."""
 
 Say = Callable[[str], None]
 
 
 @dataclass(frozen=True)
 class Want:
-    """A first ask that the cache does not answer, and for whose judgement of what."""
+    """A first call that the cache cannot answer, and the judgement that needs it."""
 
     prepared: Prepared
     cell: Cell
     judge: str
     completion_tokens: int
-    """A guess, for estimates."""
+    """Assumed length of the reply."""
 
     @property
     def cost(self) -> Decimal | None:
-        """What it is likely to cost in a batch."""
+        """Estimated cost in a batch, in US dollars; None if the price is unknown."""
         prompt = sum(estimated_tokens(m.content) for m in self.prepared.request.messages)
         usage = Usage(prompt_tokens=prompt, completion_tokens=self.completion_tokens)
         return self.prepared.cost_of(usage, batch=True)
 
 
 @dataclass
-class Settled:
-    """What came of the batches."""
+class Collected:
+    """What the batches brought."""
 
     answers: int = 0
     failed: int = 0
-    """Lines that the provider declined; ordinary calls ask them again."""
+    """Requests that the provider declined; ordinary calls make them again."""
     cost: Decimal = Decimal(0)
     unpriced: int = 0
     unanswered: dict[str, str] = field(default_factory=dict)
-    """Requests of batches that did not run to their end: by key, why."""
+    """Why requests were not answered because their batch ended early, by cache key."""
     unanswered_cells: set[tuple[Cell, str]] = field(default_factory=set)
-    """Cells and judges whose judgement hangs on one of these."""
+    """Cells and judges whose judgement needs one of these."""
 
 
-class _Collected(Exception):
-    """Ends the dry run of a judgement: the rest of it hangs on an answer that is not there."""
+class _NoAnswerYet(Exception):
+    """Ends the dry run of a judgement at the first call without an answer."""
 
 
 async def wanted(protocol: Protocol, plan: Plan, chat: Chat) -> list[Want]:
-    """The first asks of a plan's judgements that the cache does not answer and whose provider has batches."""
-    found: list[Want] = []
+    """First calls of a plan's judgements that the cache cannot answer and whose provider has a Batch API."""
+    wants: list[Want] = []
     for item in plan.work:
-        for judge in item.judges if item.conversation is not None else ():
-            if protocol.catalog.provider_of(judge).batch:
-                assert item.conversation is not None
-                prepared = await _first_ask(protocol, item.conversation, judge, chat)
+        for judge in item.judges:
+            if item.conversation is not None and protocol.catalog.provider_of(judge).batch:
+                prepared = await _first_call(protocol, item.conversation, judge, chat)
                 if prepared is not None:
                     tokens = protocol.estimate(item.cell)["judge"].completion_tokens
-                    found.append(Want(prepared, item.cell, judge, tokens))
-    return found
+                    wants.append(Want(prepared, item.cell, judge, tokens))
+    return wants
 
 
-async def _first_ask(
+async def _first_call(
     protocol: Protocol, conversation: Conversation, judge: str, chat: Chat
 ) -> Prepared | None:
     first: list[Prepared] = []
@@ -107,15 +106,15 @@ async def _first_ask(
             return reply
         if request.sample == 0:
             first.append(prepared)
-        raise _Collected
+        raise _NoAnswerYet
 
-    with contextlib.suppress(_Collected):
+    with contextlib.suppress(_NoAnswerYet):
         await protocol.judge(conversation, judge, ask)
     return first[0] if first else None
 
 
 def in_files(wants: Iterable[Want]) -> list[list[Want]]:
-    """The requests of each batch: of one model, within the limits of number and size."""
+    """Divide ``wants`` into batches: one model each, within the limits of number and size."""
     files: list[list[Want]] = []
     by_model: dict[tuple[str, str], list[Want]] = {}
     for want in wants:
@@ -133,13 +132,13 @@ def in_files(wants: Iterable[Want]) -> list[list[Want]]:
 
 
 def _line(prepared: Prepared) -> bytes:
-    """One line of a batch's file. The body is, byte for byte, what an ordinary call sends."""
+    """One line of a batch's file. Its body is, byte for byte, that of an ordinary call."""
     head = json.dumps({"custom_id": prepared.key, "method": "POST", "url": "/v1/chat/completions"})
     return f'{head[:-1]}, "body": {prepared.body}}}\n'.encode()
 
 
 class Batcher:
-    """Makes and settles the batches of one suite."""
+    """Submits, polls and collects the batches of one suite."""
 
     def __init__(
         self,
@@ -158,12 +157,15 @@ class Batcher:
         self._troubles = 0
 
     def fresh(self, wants: Sequence[Want]) -> list[Want]:
-        """Those of ``wants`` that are in no batch yet, equal requests once."""
+        """The ``wants`` that are not in a batch yet; equal requests once."""
         taken = {key for state in self._states.pending() for key in state.keys}
         return list({w.prepared.key: w for w in wants if w.prepared.key not in taken}.values())
 
-    async def run(self, wants: Sequence[Want]) -> Settled:
-        """Submit what is in no batch yet, and settle all batches that hold any of ``wants``."""
+    async def run(self, wants: Sequence[Want]) -> Collected:
+        """Submit what is not in a batch yet, and collect all batches that hold any of ``wants``.
+
+        Raises ProviderError or StorageError; the states are kept, so that the next command resumes.
+        """
         for group in in_files(self.fresh(wants)):
             model = group[0].prepared.model
             self._states.write(
@@ -178,24 +180,24 @@ class Batcher:
             )
         by_key = {want.prepared.key: want.prepared for want in wants}
         mine = [state for state in self._states.pending() if not by_key.keys().isdisjoint(state.keys)]
-        settled = Settled()
+        collected = Collected()
         open_states = [await self._submitted(state, by_key) for state in mine]
         while open_states:
             for state in list(open_states):
-                view = await self._watched(state)
+                view = await self._polled(state)
                 if view is not None and view.ended:
-                    await self._collect(state, view, by_key, settled)
+                    await self._collect(state, view, by_key, collected)
                     open_states.remove(state)
             if open_states:
                 await asyncio.sleep(self._poll_seconds)
-        left = settled.unanswered.keys()
-        settled.unanswered_cells = {(w.cell, w.judge) for w in wants if w.prepared.key in left}
-        return settled
+        left = collected.unanswered.keys()
+        collected.unanswered_cells = {(w.cell, w.judge) for w in wants if w.prepared.key in left}
+        return collected
 
     # Submitting
 
     async def _submitted(self, state: BatchState, by_key: Mapping[str, Prepared]) -> BatchState:
-        """``state`` with a batch at the provider, found or made."""
+        """``state`` with the id of its batch, which is found or created."""
         api = self._api(state)
         while state.batch_id is None:
             try:
@@ -213,7 +215,7 @@ class Batcher:
         return state
 
     async def _uploaded(self, api: BatchApi, state: BatchState, by_key: Mapping[str, Prepared]) -> BatchState:
-        # Fewer than planned where, since it was interrupted, the tree or the prompts have changed.
+        # Fewer than planned if the results tree or the prompts have changed since the interruption.
         keys = tuple(key for key in state.keys if key in by_key)
         data = b"".join(_line(by_key[key]) for key in keys)
         try:
@@ -228,23 +230,23 @@ class Batcher:
         try:
             return await api.create(state.file_id, state.token)
         except ProviderError:
-            self._states.remove(state)  # it was refused, and there was none before
+            self._states.remove(state)  # refused, and find() saw no batch before
             raise
 
     def _api(self, state: BatchState) -> BatchApi:
         api = self._apis.get(state.provider)
         if api is None or _identity(api) != state.base_url:
             raise ProviderError(
-                f"a batch was submitted to {state.base_url}, which is not the provider's address now",
+                f"a batch was submitted to {state.base_url}, but the provider's address has changed",
                 where=f"provider {state.provider}",
-                hint=f"Set base_url back, or delete {self._states.path(state)} to give the batch up.",
+                hint=f"Restore base_url, or delete {self._states.path(state)} to abandon the batch.",
             )
         return api
 
-    # Watching
+    # Polling
 
-    async def _watched(self, state: BatchState) -> BatchView | None:
-        """How a batch stands; None where its provider cannot be asked just now."""
+    async def _polled(self, state: BatchState) -> BatchView | None:
+        """The state of a batch; None if its provider cannot be reached at the moment."""
         assert state.batch_id is not None
         try:
             view = await self._api(state).retrieve(state.batch_id)
@@ -265,7 +267,7 @@ class Batcher:
             raise ProviderError(
                 f"Batch API: {trouble}",
                 where=f"provider {state.provider}",
-                hint="Nothing is lost: the same command goes on from here.",
+                hint="Nothing is lost: run the same command to continue.",
             )
         self._say(f"provider {state.provider}: {trouble}; trying again")
         await asyncio.sleep(min(self._poll_seconds, 2.0**self._troubles))
@@ -274,15 +276,15 @@ class Batcher:
         raise ProviderError(
             error.what,
             where=f"{error.where}, batch {state.batch_id}",
-            hint=f"{error.hint} To give the batch up and ask again, delete {self._states.path(state)}.",
+            hint=f"{error.hint} To pay for the batch again, delete {self._states.path(state)}.",
         ) from None
 
     # Collecting
 
     async def _collect(
-        self, state: BatchState, view: BatchView, by_key: Mapping[str, Prepared], settled: Settled
+        self, state: BatchState, view: BatchView, by_key: Mapping[str, Prepared], collected: Collected
     ) -> None:
-        """Put a batch's answers into the cache; only when they are safely there is its state removed."""
+        """Put a batch's answers into the cache, and then remove its state."""
         api = self._api(state)
         answers: dict[str, Answer] = {}
         declined: set[str] = set()
@@ -299,21 +301,21 @@ class Batcher:
                 self._lost(state, error)
         self._keep(answers)
         for key, answer in answers.items():
-            settled.answers += 1
+            collected.answers += 1
             if key in by_key:
                 cost = by_key[key].cost_of(answer.usage, batch=True)
-                settled.cost += cost or 0
-                settled.unpriced += cost is None
+                collected.cost += cost or 0
+                collected.unpriced += cost is None
         left = set(state.keys) - answers.keys()
-        settled.failed += len(left & declined) if view.status != "completed" else len(left)
+        collected.failed += len(left & declined) if view.status != "completed" else len(left)
         if view.status != "completed":
             reason = f"batch {view.id} ended as {view.status}" + (f" ({view.reason})" if view.reason else "")
-            settled.unanswered.update(dict.fromkeys(sorted(left - declined), reason))
+            collected.unanswered.update(dict.fromkeys(sorted(left - declined), reason))
         self._say(f"batch {view.id}: {len(answers)} of {len(state.keys)} answers collected")
         self._states.remove(state)
 
     def _keep(self, answers: Mapping[str, Answer]) -> None:
-        """Write the answers into the cache, and see that another process would find them."""
+        """Write the answers into the cache, and check that another process would find them."""
         with ResponseCache(self._cache_folder) as cache:
             for key, answer in answers.items():
                 cache.put(key, answer)
@@ -321,9 +323,9 @@ class Batcher:
             missing = sum(cache.get(key) is None for key in answers)
         if missing:
             raise StorageError(
-                f"{missing} answers of a batch could not be kept in the response cache",
+                f"{missing} answers of a batch could not be stored in the response cache",
                 where=str(self._cache_folder),
-                hint="Free some space, or close what locks it; the batch stays and is collected next time.",
+                hint="Free some space, or close what locks it; the batch will be collected next time.",
             )
 
 
@@ -335,7 +337,7 @@ def _read_line(
     answers: dict[str, Answer],
     declined: set[str],
 ) -> None:
-    """Sort one result line into ``answers`` or ``declined``; what a batch's end cut off into neither."""
+    """Sort a result line into ``answers`` or ``declined``; into neither if the batch ended before it."""
     key = line.get("custom_id")
     if not isinstance(key, str) or key not in known:
         return

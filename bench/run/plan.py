@@ -1,64 +1,51 @@
-"""What a suite still needs: which cells are missing, failed or stale, and what they are likely to take."""
+"""Plans what a suite still needs: missing, failed and stale cells, with their expected calls and cost."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from decimal import Decimal
+from functools import partial
 from typing import Literal
 
 from bench.catalog import Catalog
 from bench.protocols import Protocol
-from bench.records import Cell, Conversation, Failure, Judgement, Role, Usage, messages_sha256
+from bench.records import Cell, Conversation, Judgement, Record, Role, Usage, messages_sha256
 from bench.results import ResultsTree
 from bench.run.shards import Shard
 
 State = Literal["done", "missing", "failed", "stale"]
-"""``failed``: a recorded failure. ``stale``: made from other prompts or parameters than those of now."""
+"""``failed``: a recorded failure. ``stale``: prompts or parameters have changed since it was made."""
 
-PASSING = frozenset({"transport", "rate_limited"})
-"""Outcomes that another day may change: cells that failed so are done again by the next run."""
-
-
-@dataclass(frozen=True)
-class Redo:
-    """Which finished cells are done again."""
-
-    failed: bool = False
-    stale: bool = False
-
-    def wants(self, state: State, failure: Failure | None) -> bool:
-        """Whether a cell in ``state`` is to be worked on."""
-        if state == "failed":
-            return self.failed or (failure is not None and failure.outcome in PASSING)
-        return state == "missing" or (state == "stale" and self.stale)
+TEMPORARY = frozenset({"transport", "rate_limited"})
+"""Temporary failures: the next run retries them."""
 
 
-@dataclass(frozen=True)
-class CellWork:
-    """What one cell needs: to be talked (again) or not, and whose judgements."""
+class CellWork(Record):
+    """What one cell needs: a conversation or not, and judgements."""
 
     cell: Cell
     turns: int
     calls: int
-    """Model calls if nothing has to be asked twice."""
+    """Model calls without retries."""
     talk: bool
+    """Whether the conversation is held (again)."""
     judges: tuple[str, ...]
     conversation: Conversation | None
-    """The conversation that is there, where it only has to be judged."""
+    """The existing conversation, if it only has to be judged."""
 
 
 @dataclass
 class Plan:
-    """All that a command will do, longest conversations first, and what it found."""
+    """The work of a run, longest conversations first, and the state of every cell and judgement."""
 
     work: list[CellWork] = field(default_factory=list)
     conversations: Counter[State] = field(default_factory=Counter)
     judgements: Counter[State] = field(default_factory=Counter)
 
     def calls(self) -> int:
-        """Model calls if nothing has to be asked twice."""
+        """Model calls without retries."""
         return sum(item.calls for item in self.work)
 
 
@@ -69,79 +56,80 @@ def make_plan(
     judges: Sequence[str],
     *,
     talk: bool = True,
-    redo: Redo = Redo(),
+    retry_failed: bool = False,
+    refresh_stale: bool = False,
     shard: Shard | None = None,
 ) -> Plan:
-    """What ``players`` need, or one shard of it. With ``talk`` off, only conversations that are complete
-    already get judged."""
+    """Plan what ``players`` need, or one shard of it.
+
+    Without ``talk``, only judgements of complete conversations are planned. Temporary failures are always
+    retried; ``retry_failed`` retries all, and ``refresh_stale`` replaces results whose inputs have changed.
+    """
     plan = Plan()
+
+    def wanted(state: State, record: Conversation | Judgement | None) -> bool:
+        if state == "failed":
+            temporary = record is not None and record.failure and record.failure.outcome in TEMPORARY
+            return retry_failed or bool(temporary)
+        return state == "missing" or (state == "stale" and refresh_stale)
+
     for player in players:
         for cell in protocol.cells(player) if shard is None else shard.cells(protocol, player):
-            _add_cell(plan, protocol, tree, cell, judges, talk, redo)
+            item = _cell_work(plan, protocol, tree, cell, judges, talk, wanted)
+            if item.talk or item.judges:
+                plan.work.append(item)
     plan.work.sort(key=lambda item: -item.turns if item.talk else 0)
     return plan
 
 
-def _add_cell(
+def _cell_work(
     plan: Plan,
     protocol: Protocol,
     tree: ResultsTree,
     cell: Cell,
     judges: Sequence[str],
     talk: bool,
-    redo: Redo,
-) -> None:
+    wanted: Callable[[State, Conversation | Judgement | None], bool],
+) -> CellWork:
+    """What ``cell`` needs; counts the states of its records in ``plan``."""
     conversation = tree.conversation(cell)
-    state = _conversation_state(conversation, protocol, cell)
+    state = _state_of(conversation, partial(protocol.conversation_fingerprint, cell))
     plan.conversations[state] += 1
-    again = talk and redo.wants(state, conversation.failure if conversation else None)
+    again = talk and wanted(state, conversation)
+    needed: list[str] = []
     if again:
-        wanted = tuple(judges)
+        needed += judges
         plan.judgements["missing"] += len(judges)
-    elif conversation is None or conversation.status == "failed":
-        wanted = ()
-    else:
-        wanted = tuple(
-            judge for judge in judges if _judge_wanted(plan, protocol, tree, conversation, judge, redo)
-        )
-    if again or wanted:
-        calls = (protocol.talk_calls(cell) if again else 0) + len(wanted) * protocol.judge_calls()
-        kept = None if again else conversation
-        plan.work.append(CellWork(cell, protocol.turns(cell), calls, again, wanted, kept))
+    elif conversation is not None and conversation.status != "failed":
+        sha256 = messages_sha256(conversation.messages)
+        for judge in judges:
+            record = tree.judgement(conversation, judge)
+            state = _state_of(record, partial(protocol.judgement_fingerprint, cell, judge, sha256))
+            plan.judgements[state] += 1
+            if wanted(state, record):
+                needed.append(judge)
+    return CellWork(
+        cell=cell,
+        turns=protocol.turns(cell),
+        calls=(protocol.talk_calls(cell) if again else 0) + len(needed) * protocol.judge_calls(),
+        talk=again,
+        judges=tuple(needed),
+        conversation=None if again else conversation,
+    )
 
 
-def _conversation_state(record: Conversation | None, protocol: Protocol, cell: Cell) -> State:
+def _state_of(record: Conversation | Judgement | None, fingerprint: Callable[[], str]) -> State:
+    """The state of a record whose inputs now have the given fingerprint."""
     if record is None:
         return "missing"
-    if record.fingerprint != protocol.conversation_fingerprint(cell):
-        return "stale"
-    return "failed" if record.status == "failed" else "done"
-
-
-def _judge_wanted(
-    plan: Plan, protocol: Protocol, tree: ResultsTree, conversation: Conversation, judge: str, redo: Redo
-) -> bool:
-    record = tree.judgement(conversation, judge)
-    state = judgement_state(record, protocol, conversation, judge)
-    plan.judgements[state] += 1
-    return redo.wants(state, record.failure if record else None)
-
-
-def judgement_state(
-    record: Judgement | None, protocol: Protocol, conversation: Conversation, judge: str
-) -> State:
-    """How a judge's judgement of a conversation stands."""
-    if record is None:
-        return "missing"
-    sha256 = messages_sha256(conversation.messages)
-    if record.fingerprint != protocol.judgement_fingerprint(conversation, judge, sha256):
+    if record.fingerprint != fingerprint():
         return "stale"
     return "failed" if record.status == "failed" else "done"
 
 
 @dataclass(frozen=True)
 class RoleCost:
-    """What one model is expected to take in one role. ``cost`` in US dollars, None where unknown."""
+    """Expected calls, tokens and cost (US dollars, None if unknown) of one model in one role."""
 
     role: Role
     model: str
@@ -151,8 +139,8 @@ class RoleCost:
     cost: Decimal | None
 
 
-def estimate(plan: Plan, protocol: Protocol, catalog: Catalog) -> list[RoleCost]:
-    """Expected calls, tokens and cost by role and model. Guesses: prompts are measured, answers assumed."""
+def estimate(plan: Plan, protocol: Protocol) -> list[RoleCost]:
+    """Expected calls, tokens and cost by role and model. Prompts are measured, lengths of answers assumed."""
     totals: dict[tuple[Role, str], Counter[str]] = {}
     for item in plan.work:
         guesses = protocol.estimate(item.cell)
@@ -162,7 +150,7 @@ def estimate(plan: Plan, protocol: Protocol, catalog: Catalog) -> list[RoleCost]
         for role, model in models:
             if role in guesses:
                 totals.setdefault((role, model), Counter()).update(asdict(guesses[role]))
-    return [_role_cost(role, model, totals[role, model], catalog) for role, model in sorted(totals)]
+    return [_role_cost(role, model, totals[role, model], protocol.catalog) for role, model in sorted(totals)]
 
 
 def _role_cost(role: Role, model: str, sums: Counter[str], catalog: Catalog) -> RoleCost:

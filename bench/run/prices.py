@@ -1,33 +1,43 @@
-"""Whether --max-cost can be kept: a price that nobody knows cannot be counted."""
+"""Whether a cost limit can be kept: calls of unknown price cannot be counted."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
-
-import click
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
 
 from bench.catalog import Catalog
-from bench.cli.asking import Spending
 from bench.errors import CatalogError
 from bench.run.jobs import Job, models_called
 
 
-def check_prices(catalog: Catalog, jobs: Iterable[Job], limits: Spending) -> None:
-    """Like :func:`check_prices_of` for every model that ``jobs`` call."""
-    jobs = list(jobs)
+@dataclass(frozen=True)
+class Spending:
+    """How a command may spend: ``max_cost`` in US dollars (None: no limit), with or without the cache."""
+
+    max_cost: Decimal | None = None
+    cached: bool = True
+    unknown_prices: bool = False
+    """Allow models of unknown price in spite of the limit; their calls are not counted."""
+
+
+def check_prices(jobs: Sequence[Job], limits: Spending, warn: Callable[[str], None]) -> None:
+    """:func:`check_prices_of` for every model that ``jobs`` call."""
     spoken = models_called(job for job in jobs if job.protocol.facts.spoken)
-    check_prices_of(catalog, models_called(jobs), limits, spoken)
+    check_prices_of(jobs[0].protocol.catalog, models_called(jobs), limits, warn, spoken)
 
 
 def check_prices_of(
-    catalog: Catalog, models: Iterable[str], limits: Spending, spoken: Collection[str] = ()
+    catalog: Catalog,
+    models: Iterable[str],
+    limits: Spending,
+    warn: Callable[[str], None],
+    spoken: Collection[str] = (),
 ) -> None:
-    """Raise CatalogError where money is limited and a model that is to be called has no price, or one of
-    ``spoken``, who hear or speak, none of sound.
+    """Raise CatalogError if cost is limited and a model has no known price.
 
-    Refused and not warned of, since a limit that holds for a part of the calls only is worse than none: a run
-    may go on for hours after the warning has scrolled away. ``--allow-unknown-price`` turns it into one; not
-    where the limit is 0, which allows what is known to be free and nothing else.
+    Models in ``spoken`` hear or speak and also need a price of sound. ``limits.unknown_prices`` makes it a
+    warning, unless the limit is 0, which allows only calls that are known to be free.
     """
     if limits.max_cost is None:
         return
@@ -41,15 +51,15 @@ def check_prices_of(
     names = ", ".join(unknown)
     if not limits.max_cost:
         raise CatalogError(
-            f"--max-cost 0 allows only calls that are known to be free, and no price is known of {names}",
+            f"--max-cost 0 allows only free calls, and the price of {names} is unknown",
             where=str(catalog.path),
-            hint='Write prices = { input = "0", output = "0" } there if they cost nothing.',
+            hint='If they cost nothing, add prices = { input = "0", output = "0" }.',
         )
     if not limits.unknown_prices:
         raise CatalogError(
-            f"--max-cost cannot be kept: no price is known of {names}",
+            f"--max-cost cannot be kept: the price of {names} is unknown",
             where=str(catalog.path),
-            hint="Write prices = { input = ..., output = ... } there (of sound audio_input, audio_output), or"
-            " add --allow-unknown-price: its calls are then made and not counted.",
+            hint="Add prices = { input = ..., output = ... } (for sound also audio_input, audio_output), or"
+            " pass --allow-unknown-price: the calls are then made and not counted.",
         )
-    click.echo(f"bench: --max-cost does not count the calls of {names}: no price is known.", err=True)
+    warn(f"--max-cost does not count the calls of {names}: their price is unknown.")

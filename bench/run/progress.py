@@ -1,134 +1,118 @@
-"""Shows a run as it goes: a live line on a terminal, plain lines elsewhere."""
+"""What a run has done so far, and how it tells its caller."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from types import TracebackType
-
-from rich.console import Console
-from rich.live import Live
-from rich.progress_bar import ProgressBar
-from rich.table import Table
-from rich.text import Text
 
 from bench.chat.stats import Stats
-from bench.records import Conversation, Judgement
-from bench.run.plan import Plan
-
-PLAIN_INTERVAL = 5.0
-"""Seconds between two plain lines."""
+from bench.records import Conversation, Judgement, re_asks
+from bench.run.jobs import Job
 
 
 @dataclass
-class Tally:
-    """What is done and what is left, and how long that is likely to take."""
+class RunReport:
+    """What a run was to do, what it has done, and what its calls took."""
 
-    conversations: int
-    judgements: int
-    calls: int
-    talked: int = 0
-    judged: int = 0
-    failed: int = 0
+    conversations: int = 0
+    conversations_failed: int = 0
+    judgements: int = 0
+    judgements_failed: int = 0
+    re_asks: int = 0
+    """Replies that could not be used, so that the model was asked again."""
+    stats: Stats = field(default_factory=Stats)
+    """Calls, tokens and cost in US dollars."""
+    budget_reached: bool = False
+    """Whether ``max_cost`` has stopped the run."""
+    reparsed: dict[str, tuple[int, int]] = field(default_factory=dict)
+    """By suite and language: judgements re-parsed, and how many of them changed."""
+    unanswered: list[str] = field(default_factory=list)
+    """Why requests of a batch were not answered, one entry for each request."""
+    planned_conversations: int = 0
+    planned_judgements: int = 0
+    planned_calls: int = 0
     started: float = field(default_factory=time.monotonic)
 
-    def seconds_left(self, stats: Stats, now: float) -> float | None:
-        """Seconds left at the pace so far, from calls really made; None before there is a pace.
+    def plan(self, jobs: Sequence[Job]) -> None:
+        """Note what ``jobs`` are to do, and start the clock."""
+        work = [item for job in jobs for item in job.plan.work]
+        self.planned_conversations = sum(item.talk for item in work)
+        self.planned_judgements = sum(len(item.judges) for item in work)
+        self.planned_calls = sum(item.calls for item in work)
+        self.started = time.monotonic()
 
-        Replies from the cache take no time to speak of, so they count as done, not as pace.
+    def conversation_done(self, record: Conversation) -> None:
+        """Count a conversation."""
+        self.conversations += 1
+        self.conversations_failed += record.status == "failed"
+        self.re_asks += len(record.calls) - len({(call.role, call.turn) for call in record.calls})
+
+    def judgement_done(self, record: Judgement) -> None:
+        """Count a judgement."""
+        self.judgements += 1
+        self.judgements_failed += record.status == "failed"
+        self.re_asks += re_asks(record)
+
+    @property
+    def calls(self) -> int:
+        """Calls that have ended, replies from the cache included."""
+        return sum(self.stats.outcomes.values())
+
+    def seconds_left(self, now: float) -> float | None:
+        """Seconds left at the pace so far; None before the first call that was not answered by the cache.
+
+        Replies from the cache take hardly any time, so they count as done and not for the pace.
         """
-        made = sum(stats.outcomes.values()) - stats.cached
+        made = self.calls - self.stats.cached
         if not made:
             return None
-        left = max(0, self.calls - sum(stats.outcomes.values()))
-        return (now - self.started) / made * left
+        return (now - self.started) / made * max(0, self.planned_calls - self.calls)
 
-    def line(self, stats: Stats, now: float) -> str:
-        """One line: done, failed, time left, tokens, money."""
-        left = self.seconds_left(stats, now)
+    def line(self, now: float) -> str:
+        """The state at ``now`` (of time.monotonic): done, failed, time left, tokens, cost."""
+        stats, left = self.stats, self.seconds_left(now)
         parts = [
-            f"conversations {self.talked}/{self.conversations}",
-            f"judgements {self.judged}/{self.judgements}",
-            f"failed {self.failed}",
-            f"calls {sum(stats.outcomes.values())}/{self.calls}",
-        ]
-        if stats.cached:
-            parts.append(f"from cache {stats.cached}")
-        if stats.retried:
-            parts.append(f"retries {stats.retried}")
-        parts += [
+            f"conversations {self.conversations}/{self.planned_conversations}",
+            f"judgements {self.judgements}/{self.planned_judgements}",
+            f"failed {self.conversations_failed + self.judgements_failed}",
+            f"calls {self.calls}/{self.planned_calls}",
+            f"from cache {stats.cached}" if stats.cached else "",
+            f"retries {stats.retried}" if stats.retried else "",
             f"tokens {short(stats.prompt_tokens)} in, {short(stats.completion_tokens)} out",
             money(stats),
             f"left {duration(left)}" if left is not None else "left -",
         ]
-        return " · ".join(parts)
+        return " · ".join(part for part in parts if part)
 
 
-class Progress:
-    """A context manager that listens to a run and shows it on ``console``."""
+class Listener:
+    """Hears what a run does. Override the methods you need; the others do nothing."""
 
-    def __init__(self, plans: Sequence[Plan], stats: Callable[[], Stats], console: Console) -> None:
-        work = [item for plan in plans for item in plan.work]
-        self._tally = Tally(
-            conversations=sum(item.talk for item in work),
-            judgements=sum(len(item.judges) for item in work),
-            calls=sum(plan.calls() for plan in plans),
-        )
-        self._stats = stats
-        self._console = console
-        self._live = Live(get_renderable=self._table, console=console, refresh_per_second=4, transient=True)
-        self._printed = time.monotonic()
+    def planned(self, jobs: Sequence[Job]) -> None:
+        """All jobs have been planned, also those with nothing to do."""
 
-    def __enter__(self) -> Progress:
-        self._tally.started = time.monotonic()
-        if self._console.is_terminal:
-            self._live.start()
-        return self
+    def started(self, report: RunReport) -> None:
+        """Calls begin. ``report`` is kept up to date from now on."""
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._console.is_terminal:
-            self._live.stop()
-        if error is None or self._stats().outcomes:  # where nobody was asked, the error says it all
-            self._print_line()
+    def progressed(self) -> None:
+        """A call, a conversation or a judgement has ended."""
 
-    def conversation_done(self, record: Conversation) -> None:
-        self._tally.talked += 1
-        self._tally.failed += record.status == "failed"
-        self._tick()
+    def batch_changed(self, line: str) -> None:
+        """The state of a batch, as ``batch ID: state``."""
 
-    def judgement_done(self, record: Judgement) -> None:
-        self._tally.judged += 1
-        self._tally.failed += record.status == "failed"
-        self._tick()
+    def batches_collected(self, line: str) -> None:
+        """All batches have ended: answers and cost."""
 
-    def call_done(self) -> None:
-        """A call has ended: time for another plain line, perhaps."""
-        self._tick()
+    def ended(self) -> None:
+        """The last call has ended, whether or not the run succeeded."""
 
-    def _tick(self) -> None:
-        if not self._console.is_terminal and time.monotonic() - self._printed >= PLAIN_INTERVAL:
-            self._print_line()
-
-    def _print_line(self) -> None:
-        self._printed = time.monotonic()
-        line = self._tally.line(self._stats(), self._printed)
-        self._console.print(Text(line), soft_wrap=True, highlight=False)
-
-    def _table(self) -> Table:
-        stats = self._stats()
-        table = Table.grid(padding=(0, 1))
-        total = max(1, self._tally.calls)
-        done = min(total, sum(stats.outcomes.values()))
-        table.add_row(ProgressBar(total=total, completed=done, width=24), Text(f"{100 * done // total} %"))
-        table.add_row("", Text(self._tally.line(stats, time.monotonic())))
-        return table
+    def warning(self, message: str) -> None:
+        """Something the user should know that does not stop the run."""
 
 
 def money(stats: Stats) -> str:
-    """What was spent, and whether that is all of it."""
+    """The cost so far, and whether calls are missing from it."""
     if stats.unpriced:
         return f"${stats.cost:.4f} and {stats.unpriced} calls of unknown price"
     return f"${stats.cost:.4f}"

@@ -1,84 +1,75 @@
-"""Carrying out a plan: conversations side by side, each judged as soon as it has ended."""
+"""Carries out a plan: conversations side by side, each judged as soon as it has ended."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from functools import partial
 from typing import Protocol as Interface
 from typing import TypeVar
 
-from bench.catalog import Catalog
-from bench.chat.budget import BudgetReached as BudgetReached
-from bench.chat.client import Chat
+from bench.chat.budget import BudgetReached
 from bench.chat.requests import ChatRequest, Reply
 from bench.errors import ProviderError, StorageError
 from bench.protocols import Protocol
-from bench.records import Conversation, Judgement, re_asks
+from bench.protocols.calls import Ask
+from bench.records import Conversation, Judgement
 from bench.results import ResultsTree
 from bench.run.plan import CellWork, Plan
-from bench.run.storing import Keeper
+from bench.run.progress import RunReport
+from bench.run.storage import TreeStorage
 
 T = TypeVar("T")
 
 
-class Listener(Interface):
-    """Is told what has been finished; a progress display is one."""
+class Storage(Interface):
+    """Keeps records. Each method returns the record that is kept, which may be that of another process."""
 
-    def conversation_done(self, record: Conversation) -> None: ...
-    def judgement_done(self, record: Judgement) -> None: ...
+    def conversation(self, conversation: Conversation) -> Conversation: ...
+    def judgement(self, judgement: Judgement) -> Judgement: ...
 
 
-@dataclass
-class RunReport:
-    """What a run did."""
-
-    conversations: int = 0
-    conversations_failed: int = 0
-    judgements: int = 0
-    judgements_failed: int = 0
-    re_asks: int = 0
-    """Replies that could not be used, so that the model was asked again with the fault named."""
-    budget_reached: bool = False
-
-    def conversation_done(self, record: Conversation) -> None:
-        self.conversations += 1
-        self.re_asks += _re_asks(record)
-        self.conversations_failed += record.status == "failed"
-
-    def judgement_done(self, record: Judgement) -> None:
-        self.judgements += 1
-        self.re_asks += _re_asks(record)
-        self.judgements_failed += record.status == "failed"
+async def run_plan(
+    protocol: Protocol,
+    plan: Plan,
+    tree: ResultsTree,
+    ask: Ask,
+    report: RunReport | None = None,
+    progressed: Callable[[], None] = lambda: None,
+) -> RunReport:
+    """Carry out ``plan`` and store its records in ``tree``; see :class:`Runner`. Returns what was done."""
+    report = report or RunReport()
+    await Runner(protocol, TreeStorage(protocol, tree), ask, report, progressed).run(plan)
+    return report
 
 
 class Runner:
-    """Executes one plan against one results tree through one Chat."""
+    """Carries out plans of one protocol.
+
+    ``ask`` sends a request; ``report`` counts what is done, and ``progressed`` is called for each piece.
+    """
 
     def __init__(
         self,
         protocol: Protocol,
-        tree: ResultsTree,
-        chat: Chat,
-        catalog: Catalog,
-        *,
-        listeners: Sequence[Listener] = (),
+        storage: Storage,
+        ask: Ask,
+        report: RunReport,
+        progressed: Callable[[], None] = lambda: None,
     ) -> None:
         self._protocol = protocol
-        self._keeper = Keeper(protocol, tree, catalog)
-        self._chat = chat
-        self._catalog = catalog
-        self._listeners = listeners
+        self._storage = storage
+        self._send = ask
+        self._report = report
+        self._progressed = progressed
         self._stop: ProviderError | StorageError | BudgetReached | None = None
         self._windows: dict[str, asyncio.Semaphore] = {}
 
     async def run(self, plan: Plan) -> None:
-        """Do all work of ``plan``; listeners hear of each piece.
+        """Do all work of ``plan``, or until the budget is reached (see ``report.budget_reached``).
 
-        Raises ProviderError, StorageError or BudgetReached: after the first one no further call is sent, but
-        those in flight are waited for, since they are paid. Cancelling it stops all calls at once. What was
-        finished is on disk in any case.
+        Raises ProviderError or StorageError. After an error no further call is sent, but calls in flight are
+        waited for, since they are paid. Cancelling stops all calls at once. Finished work is always stored.
         """
         tasks = [asyncio.create_task(self._stoppable(item)) for item in plan.work]
         try:
@@ -87,7 +78,9 @@ class Runner:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
-        if self._stop is not None:
+        if isinstance(self._stop, BudgetReached):
+            self._report.budget_reached = True
+        elif self._stop is not None:
             raise self._stop
 
     async def _stoppable(self, item: CellWork) -> None:
@@ -97,16 +90,16 @@ class Runner:
             self._stop = self._stop or error
 
     def _window(self, player: str) -> asyncio.Semaphore:
-        """How many conversations are under way at once: as many as can keep their providers busy.
+        """Limits conversations under way to as many as keep their providers busy.
 
-        More would only leave more of them half finished when a run is stopped.
+        More would only leave more of them unfinished when a run is stopped.
         """
-        talkers = self._protocol.talkers(player)
-        called = [name for _, name in talkers] or [player]
-        providers = {self._catalog.model(name).provider for name in called}
+        catalog = self._protocol.catalog
+        called = [name for _, name in self._protocol.talkers(player)] or [player]
+        providers = {catalog.model(name).provider for name in called}
         key = " ".join(sorted(providers))
         if key not in self._windows:
-            size = sum(self._catalog.providers[name].max_concurrent for name in providers)
+            size = sum(catalog.providers[name].max_concurrent for name in providers)
             self._windows[key] = asyncio.Semaphore(size)
         return self._windows[key]
 
@@ -115,9 +108,9 @@ class Runner:
         if item.talk or conversation is None:
             async with self._window(item.cell.player):
                 conversation = await self._protocol.converse(item.cell, self._ask)
-                conversation = await self._write(partial(self._keeper.conversation, conversation))
-            for listener in self._listeners:
-                listener.conversation_done(conversation)
+                conversation = await self._write(partial(self._storage.conversation, conversation))
+            self._report.conversation_done(conversation)
+            self._progressed()
         if conversation.status == "failed":
             return
         judging = [self._judge(conversation, judge) for judge in item.judges]
@@ -127,22 +120,14 @@ class Runner:
 
     async def _judge(self, conversation: Conversation, judge: str) -> None:
         judgement = await self._protocol.judge(conversation, judge, self._ask)
-        judgement = await self._write(partial(self._keeper.judgement, judgement))
-        for listener in self._listeners:
-            listener.judgement_done(judgement)
+        self._report.judgement_done(await self._write(partial(self._storage.judgement, judgement)))
+        self._progressed()
 
     async def _write(self, write: Callable[[], T]) -> T:
-        """Write in a thread, to its end even where the run is being cancelled: it has been paid for."""
+        """Write in a thread, and finish even if the run is being cancelled: the record has been paid for."""
         return await asyncio.shield(asyncio.to_thread(write))
 
     async def _ask(self, request: ChatRequest) -> Reply:
         if self._stop is not None:
             raise self._stop
-        return await self._chat.ask(request)
-
-
-def _re_asks(record: Conversation | Judgement) -> int:
-    """Calls of a record beyond the first for each message, or for the verdict."""
-    if isinstance(record, Judgement):
-        return re_asks(record)
-    return len(record.calls) - len({(call.role, call.turn) for call in record.calls})
+        return await self._send(request)

@@ -1,7 +1,7 @@
-"""A suite's cells in several parts, for machines that share nothing: each works into a tree of its own.
+"""Divides a suite's cells into parts for machines that share nothing; each writes a results tree of its own.
 
-Which part a cell belongs to hangs on the suite, the language and the player alone, not on what is done
-already nor on which other players are asked for; so parts never overlap, and their trees merge by copying.
+The part of a cell depends only on suite, language and player, not on what is done already or on the other
+players. So parts never overlap, and their trees merge by copying.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ class Shard:
         return cls(int(match[1]), int(match[2]))
 
     def cells(self, protocol: Protocol, player: str) -> list[Cell]:
-        """The cells of ``player`` that are this part's, in the protocol's order.
+        """This part's cells of ``player``, in the protocol's order.
 
-        Dealt out longest first, each to the part with the fewest turns so far. Where parts are equal, a hash
-        of the player says which comes first, so that no part gets the odd cell of every player.
+        Cells are dealt out longest first, each to the part with the fewest turns so far. Ties start at a part
+        chosen by a hash of the player, so that no part gets the odd cell of every player.
         """
         cells = protocol.cells(player)
         first = int(sha256_of([protocol.suite.id, protocol.language, player])[:8], 16) % self.count

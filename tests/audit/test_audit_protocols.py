@@ -13,7 +13,7 @@ from bench.audit import audit_tree
 from bench.boards.loading import all_suites, load_board, write_board
 from bench.records import Conversation, Judgement, sealed
 from bench.run.plan import make_plan
-from bench.run.runner import Runner
+from bench.run.runner import run_plan
 from tests.other_benches import Other, make_likeness, make_v1
 from tests.tiny import FakeChat, edit
 
@@ -26,8 +26,7 @@ def other(request: pytest.FixtureRequest, tmp_path: Path) -> Other:
     made = MAKERS[request.param](tmp_path / "other")
     protocol = made.made()
     plan = make_plan(protocol, made.tree, ["bard", "actor"], protocol.suite.judges)
-    runner = Runner(protocol, made.tree, FakeChat(), made.catalog())  # type: ignore[arg-type]
-    asyncio.run(runner.run(plan))
+    asyncio.run(run_plan(protocol, plan, made.tree, FakeChat().ask))
     write_board(made.tree, load_board(made.tree, made.suite, "en", prompts=all_suites(made.prompts)).board)
     return made
 
@@ -130,7 +129,7 @@ def test_version_1s_kept_reply_cannot_be_edited_alone(tmp_path: Path) -> None:
     other = make_v1(tmp_path / "other")
     protocol = other.made()
     plan = make_plan(protocol, other.tree, ["bard"], ["asker"])
-    asyncio.run(Runner(protocol, other.tree, FakeChat(), other.catalog()).run(plan))  # type: ignore[arg-type]
+    asyncio.run(run_plan(protocol, plan, other.tree, FakeChat().ask))
     v1_reply(other)
     assert any(field.startswith("turns.") for field in found(other)["reread"])
 

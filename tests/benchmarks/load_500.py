@@ -31,7 +31,7 @@ import bench.chat.endpoint  # noqa: E402, F401  # loaded late by a run; its seco
 from bench.chat import Chat, ResponseCache  # noqa: E402
 from bench.results import ResultsTree  # noqa: E402
 from bench.run.plan import make_plan  # noqa: E402
-from bench.run.runner import Runner, RunReport  # noqa: E402
+from bench.run.runner import run_plan  # noqa: E402
 from tests.tiny import CARD, SITUATION, Tiny, edit, make_tiny  # noqa: E402
 
 CHARACTERS, SITUATIONS = 25, 20
@@ -83,11 +83,11 @@ def wide(folder: Path, url: str, turns: int) -> Tiny:
 async def load(tiny: Tiny, results: str) -> Load:
     """Run the suite into the named results folder, with the cache that is there."""
     protocol, catalog, tree = tiny.protocol(), tiny.catalog(), ResultsTree(tiny.root / results)
-    plan, report = make_plan(protocol, tree, ["bard"], ["strict"]), RunReport()
+    plan = make_plan(protocol, tree, ["bard"], ["strict"])
     wall, cpu = perf_counter(), process_time()
     with ResponseCache(tiny.root / "cache", print) as cache:
         async with Chat(catalog, cache=cache) as chat:
-            await Runner(protocol, tree, chat, catalog, listeners=(report,)).run(plan)
+            report = await run_plan(protocol, plan, tree, chat.ask)
     wall, cpu = perf_counter() - wall, process_time() - cpu
     done = (report.conversations, report.judgements, report.conversations_failed, report.judgements_failed)
     if done != (CONVERSATIONS, CONVERSATIONS, 0, 0):

@@ -71,7 +71,7 @@ REPORT = re.compile(
 )
 ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 """Compiled modules are kept, as they are where a package is installed."""
-NOTHING_TO_DO = "everything is done, no call made"
+NOTHING_TO_DO = "nothing new to run"
 
 
 @dataclass(frozen=True)

@@ -255,7 +255,7 @@ def refused(bench: Bench, tiny: Tiny, *words: str) -> Ended:
 def test_a_batch_dearer_than_the_limit_is_not_submitted(
     bench: Bench, talked: Tiny, server: BatchServer
 ) -> None:
-    assert "likely to cost" in refused(bench, talked, "--max-cost", "0.0000001").err
+    assert "estimated cost" in refused(bench, talked, "--max-cost", "0.0000001").err
     assert server.batches == {}
 
 
@@ -285,4 +285,4 @@ def test_ordinary_judging_says_that_batches_are_under_way(
     with monkeypatch.context() as patch:
         patch.setattr(BatchApi, "retrieve", killing(BatchApi, "retrieve", False, [1]))
         assert bench("judge", "tiny", *POLL, *talked.options()).status != 0
-    assert "1 batches of tiny are not collected yet" in bench("judge", "tiny", *talked.options()).err
+    assert "1 batches of tiny have not been collected" in bench("judge", "tiny", *talked.options()).err

@@ -28,7 +28,7 @@ def test_a_model_without_a_price_is_refused_where_money_is_limited(
     bench: Bench, tiny: Tiny, server: ScriptedServer
 ) -> None:
     fault = bench("run", "tiny", "-p", "actor", "--max-cost", "1", *tiny.options()).fault
-    assert "no price is known of actor" in fault
+    assert "the price of actor is unknown" in fault
     assert "--allow-unknown-price" in fault
     assert server.count == 0
 

@@ -33,10 +33,10 @@ def test_estimate_run_audit_board_cost_and_commit(bench: Bench, other: Other, se
     words = other.options()
     estimated = bench("plan", other.suite, *words)
     assert (estimated.status, server.count) == (0, 0)
-    assert f"In all {CALLS[other.name]} calls" in estimated.out
+    assert f"Total: {CALLS[other.name]} calls" in estimated.out
     assert bench("run", other.suite, *words).status == 0
     assert server.count == CALLS[other.name]
-    assert "everything is done" in bench("run", other.suite, *words).out
+    assert "nothing new to run" in bench("run", other.suite, *words).out
     assert bench("board", other.suite, "--write", *words).status == 0
     audit = bench("audit", other.suite, "--strict", *words)
     assert (audit.status, audit.err) == (0, "")

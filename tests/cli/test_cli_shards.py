@@ -78,8 +78,8 @@ def test_a_plan_counts_its_shard_alone(bench: Bench, tiny: Tiny) -> None:
     calls = 0
     for k in (1, 2, 3):
         out = bench("plan", "tiny", "--shard", f"{k}/3", *tiny.options()).out
-        calls += int(out.split("In all ")[1].split()[0])
-    assert calls == int(bench("plan", "tiny", *tiny.options()).out.split("In all ")[1].split()[0])
+        calls += int(out.split("Total: ")[1].split()[0])
+    assert calls == int(bench("plan", "tiny", *tiny.options()).out.split("Total: ")[1].split()[0])
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 4, 7])

@@ -6,8 +6,8 @@ import re
 import signal
 
 from bench.cli import SIGPIPE_STATUS
+from bench.cli.stopping import BUDGET_STATUS, SIGNAL_STATUS
 from bench.errors import UserError
-from bench.run.stopping import BUDGET_STATUS, SIGNAL_STATUS
 from tests.cli.conftest import Bench
 from tests.scripted_server import ScriptedServer, completion
 from tests.tiny import ROOT, Tiny

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import socket
 import sys
@@ -19,8 +20,8 @@ from bench.errors import CatalogError, UserError
 from bench.run.cluster import worker
 from bench.run.cluster.bundle import Bundle, bundle_of, protocol_of, shared
 from bench.run.cluster.driver import Cluster
-from bench.run.cluster.worker import add, copied, difference, item_from, item_plain
-from bench.run.plan import make_plan
+from bench.run.cluster.worker import add, difference
+from bench.run.plan import CellWork, make_plan
 from tests.cli.conftest import Bench
 from tests.other_benches import Other, make_likeness, make_v1
 from tests.scripted_server import ScriptedServer
@@ -61,7 +62,7 @@ def test_a_bundle_of_another_protocol_is_it_by_value(make: Callable[[Path], Othe
 
 def test_a_piece_of_work_comes_back_whole(tiny: Tiny) -> None:
     for item in make_plan(tiny.protocol(), tiny.tree, ["bard"], ["strict"]).work:
-        assert item_from(json.loads(json.dumps(item_plain(item)))) == item
+        assert CellWork.model_validate_json(item.model_dump_json()) == item
 
 
 def test_each_worker_gets_its_share_of_a_provider(tiny: Tiny) -> None:
@@ -105,7 +106,7 @@ def test_what_was_counted_adds_up() -> None:
         stats.cost += Decimal("0.1")
         stats.outcomes["ok"] += 1
         add(total, difference(stats, told))
-        told = copied(stats)
+        told = copy.deepcopy(stats)
     assert total == stats
 
 
@@ -168,11 +169,11 @@ def test_ending_a_run_cancels_what_a_worker_has_under_way(
     packed = bundle(tiny).model_copy(update={"run": "ends"}).model_dump_json()
     item = make_plan(tiny.protocol(), tiny.tree, ["bard"], ["strict"]).work[0]
     with ThreadPoolExecutor(1) as pool:
-        going = pool.submit(worker.work, packed, json.dumps(item_plain(item)))
+        going = pool.submit(worker.work, packed, item.model_dump_json())
         while not server.count:
             assert not going.done(), going.result()
             time.sleep(0.01)
         worker.end("ends")
-        assert json.loads(going.result(30))["error"]["what"] == "the run was stopped"
+        assert json.loads(going.result(30))["fault"]["what"] == "the run was stopped"
     with pytest.raises(CancelledError):
-        worker.work(packed, json.dumps(item_plain(item)))
+        worker.work(packed, item.model_dump_json())

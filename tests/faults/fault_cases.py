@@ -11,7 +11,8 @@ from typing import Literal, get_args
 from bench.chat import Chat, RetryPolicy, Stats
 from bench.records import Conversation, Failure, Judgement, Role
 from bench.run.plan import make_plan
-from bench.run.runner import Runner, RunReport
+from bench.run.progress import RunReport
+from bench.run.runner import run_plan
 from tests.scripted_server import FAULTS, Answer, ScriptedServer, Seen, plausible
 from tests.tiny import edit, make_tiny
 
@@ -93,7 +94,7 @@ async def _case(folder: Path, server: ScriptedServer, role: Role, length: Length
     plan = make_plan(protocol, tiny.tree, ["bard"], ["strict"])
     plan.work[:] = [item for item in plan.work if item.cell == tiny.cell()]
     async with Chat(catalog, retry=QUICK, environ={}, dotenv=folder / ".env") as chat:
-        await Runner(protocol, tiny.tree, chat, catalog, listeners=(report,)).run(plan)
+        await run_plan(protocol, plan, tiny.tree, chat.ask, report)
     conversation = tiny.tree.conversation(tiny.cell())
     assert conversation is not None
     return Ended(chat.stats, report, conversation, tiny.tree.judgement(tiny.cell(), "strict"))

@@ -11,7 +11,8 @@ import pytest
 from bench.chat import Chat
 from bench.records import digest_of
 from bench.run.plan import make_plan
-from bench.run.runner import Runner, RunReport
+from bench.run.progress import RunReport
+from bench.run.runner import run_plan
 from tests.faults.fault_cases import QUICK, SLOW_FAULTS, TIME_LIMIT
 from tests.other_benches import Other, make_likeness, make_v1
 from tests.scripted_server import FAULTS, Answer, ScriptedServer, Seen, plausible
@@ -44,7 +45,7 @@ async def ended(case: str, fault: str, folder: Path) -> tuple[Other, RunReport]:
         plan = make_plan(protocol, other.tree, ["bard"], protocol.suite.judges)
         plan.work[:] = [item for item in plan.work if item.cell == other.first()]
         async with Chat(catalog, retry=QUICK, environ={}, dotenv=folder / ".env") as chat:
-            await Runner(protocol, other.tree, chat, catalog, listeners=(report,)).run(plan)
+            await run_plan(protocol, plan, other.tree, chat.ask, report)
     return other, report
 
 

@@ -6,15 +6,13 @@ import asyncio
 import json
 import re
 from pathlib import Path
-from typing import cast
 
 import pytest
 
-from bench.chat.client import Chat
 from bench.chat.requests import ChatRequest, Reply
 from bench.records import Conversation, Judgement
 from bench.run.plan import make_plan
-from bench.run.runner import Runner
+from bench.run.runner import run_plan
 from tests.scripted_server import verdict
 from tests.tiny import FakeChat, Script, Tiny, good_text, make_tiny, ok
 
@@ -47,10 +45,10 @@ class Play:
         self.tiny: Tiny = make_tiny(folder)
         self.chat = FakeChat(self._answer)
         self._judge = Script({"judge": list(judge or [json.dumps(verdict("", 7, turns=2))])})
-        protocol, catalog = self.tiny.protocol(), self.tiny.catalog()
+        protocol = self.tiny.protocol()
         plan = make_plan(protocol, self.tiny.tree, ["bard"], ["strict"])
         plan.work[:] = [item for item in plan.work if item.cell == self.tiny.cell()]
-        asyncio.run(Runner(protocol, self.tiny.tree, cast(Chat, self.chat), catalog).run(plan))
+        asyncio.run(run_plan(protocol, plan, self.tiny.tree, self.chat.ask))
 
     async def _answer(self, request: ChatRequest) -> Reply:
         if request.role == "player":

@@ -40,7 +40,7 @@ PATIENCE = 300.0
 """Seconds that a command may take on a machine that is busy with other things."""
 
 WORDS_OF_A_STOP = (
-    "bench: stopped; all that was finished is kept. The same command goes on from there.",
+    "bench: stopped; finished work is kept. Run the same command to continue.",
     "bench: stopped",
 )
 

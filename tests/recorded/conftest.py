@@ -17,7 +17,7 @@ from bench.protocols import protocol_for
 from bench.records import Call, Conversation, Judgement
 from bench.results import ResultsTree
 from bench.run.plan import make_plan
-from bench.run.runner import Runner
+from bench.run.runner import run_plan
 from bench.suites import load_suite
 from tests import recording
 
@@ -114,7 +114,7 @@ class Play:
                 suite = load_suite(HERE / "prompts", name)
                 protocol = protocol_for(suite, language, chat.catalog)
                 plan = make_plan(protocol, tree, players, suite.judges)
-                await Runner(protocol, tree, chat, chat.catalog).run(plan)
+                await run_plan(protocol, plan, tree, chat.ask)
                 return chat.stats
 
         stats = asyncio.run(play())

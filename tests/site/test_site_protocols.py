@@ -10,7 +10,7 @@ import pytest
 from bench.records import sealed
 from bench.results import ResultsTree
 from bench.run.plan import make_plan
-from bench.run.runner import Runner
+from bench.run.runner import run_plan
 from bench.site.build import build_site
 from bench.site.charts import Axis
 from tests.other_benches import Other, make_likeness, make_v1
@@ -24,8 +24,7 @@ PLAYERS = ("bard", "actor")
 def played(other: Other) -> ResultsTree:
     protocol = other.made()
     plan = make_plan(protocol, other.tree, PLAYERS, protocol.suite.judges)
-    runner = Runner(protocol, other.tree, FakeChat(), other.catalog())  # type: ignore[arg-type]
-    asyncio.run(runner.run(plan))
+    asyncio.run(run_plan(protocol, plan, other.tree, FakeChat().ask))
     return other.tree
 
 

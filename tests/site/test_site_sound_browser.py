@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bench.chat.requests import Reply
-from bench.run.storing import Keeper
+from bench.run.storage import TreeStorage
 from bench.site import build_site
 from tests.site.browsing import BROWSER
 from tests.spoken_bench import make_spoken
@@ -34,19 +34,19 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The site of a recorded player's two answers, an MP3 and a FLAC."""
     spoken = make_spoken(tmp_path_factory.mktemp("sound"))
     protocol = spoken.protocol()
-    keeper = Keeper(protocol, spoken.tree, spoken.catalog())
+    storage = TreeStorage(protocol, spoken.tree)
 
     async def nobody(request: ChatRequest) -> Reply:
         raise AssertionError("a recorded player is not called")
 
     for cell in protocol.cells("tape"):
-        keeper.conversation(asyncio.run(protocol.converse(cell, nobody)))
+        storage.conversation(asyncio.run(protocol.converse(cell, nobody)))
     output = spoken.root / "site"
     build_site(spoken.tree, output=output)
     return output
 
 
-@pytest.mark.parametrize(("scene", "seconds"), [("keeper.storm", [2.0]), ("crier.plums", [1.0, 1.5])])
+@pytest.mark.parametrize(("scene", "seconds"), [("storage.storm", [2.0]), ("crier.plums", [1.0, 1.5])])
 def test_a_page_plays_its_own_sound_under_its_policy(
     site: Path, browser: Browser, scene: str, seconds: list[float]
 ) -> None:

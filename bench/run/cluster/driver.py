@@ -1,14 +1,13 @@
-"""In the command: cells go out to the cluster's workers, records come back, are checked and written.
+"""In the command: hands cells to the cluster's workers, checks the records that come back, and stores them.
 
-As many cells are out at once as the workers have threads. Dask itself gives the cells of a lost worker to
-another; what comes back twice is equal, and a record is written once.
+As many cells are under way as the workers have threads. Dask gives the cells of a lost worker to another one.
+A record that is made twice is equal, and is stored once.
 """
 
 from __future__ import annotations
 
 import contextlib
 import importlib
-import json
 import logging
 import secrets
 from collections.abc import Iterator, Sequence
@@ -17,25 +16,53 @@ from pathlib import Path
 from typing import Any
 
 from bench import __version__
-from bench.catalog import Model
 from bench.chat.budget import Budget, BudgetReached
-from bench.chat.stats import Stats
-from bench.errors import ProviderError, UserError
-from bench.protocols import Protocol
+from bench.errors import CatalogError, UserError
 from bench.records import Conversation, Judgement, digest_of
-from bench.results import ResultsTree
 from bench.run.cluster import worker
 from bench.run.cluster.bundle import bundle_of
-from bench.run.plan import Plan
-from bench.run.runner import Listener
-from bench.run.storing import Keeper
+from bench.run.cluster.worker import CellResult
+from bench.run.executing import with_work
+from bench.run.jobs import Job, models_called
+from bench.run.progress import Listener, RunReport
+from bench.run.storage import TreeStorage
 
 CONNECT_SECONDS = 15
 EXTRA_HINT = "Install it with `make cluster`, here and where the workers run."
 
 
+def execute_on_cluster(
+    address: str,
+    jobs: Sequence[Job],
+    cache: Path | None,
+    max_cost: Decimal | None,
+    report: RunReport,
+    listener: Listener,
+) -> None:
+    """Carry out ``jobs`` one after another on the cluster at ``address``."""
+    if any(job.protocol.facts.spoken for job in jobs):
+        raise CatalogError(
+            "its conversations are sound files, which cluster workers do not return",
+            where=f"suite {jobs[0].protocol.suite.id}",
+            hint="Run it without --cluster; --shard divides it among machines.",
+        )
+    work = with_work(jobs, report, listener)
+    if not work:
+        return
+    with Cluster(address) as cluster:
+        listener.warning(f"{cluster.workers} workers, {cluster.threads} cells at once")
+        listener.started(report)
+        try:
+            for job in work:
+                ClusterRun(cluster, job, cache, max_cost, report, listener).run()
+                if report.budget_reached:
+                    break
+        finally:
+            listener.ended()
+
+
 class Cluster:
-    """A connection to a Dask scheduler. A context manager; leaving it ends on the workers what it began."""
+    """A connection to a Dask scheduler. A context manager; leaving it ends its work on the workers."""
 
     def __init__(self, address: str) -> None:
         self.address = address
@@ -51,11 +78,8 @@ class Cluster:
         for name in ("distributed", "tornado", "asyncio"):
             logging.getLogger(name).setLevel(logging.CRITICAL)
         alive = False
-        # Held before it connects, so that one which cannot is closed here: left to the garbage collector, it
-        # would be closed at any time, and within the making of another client that never ends.
-        self._client = self._dask.Client.__new__(self._dask.Client)
         try:
-            self._client.__init__(self.address, timeout=CONNECT_SECONDS, set_as_default=False)
+            self._client_type()(self.address, timeout=CONNECT_SECONDS, set_as_default=False)
             alive = True
             self._client.wait_for_workers(1, timeout=CONNECT_SECONDS)
         except (OSError, TimeoutError, ValueError, TypeError, ImportError) as error:
@@ -65,7 +89,7 @@ class Cluster:
                 where=f"--cluster {self.address}",
                 hint=f"Start one: `dask worker {self.address} --nthreads 16`."
                 if alive
-                else "Start one by `dask scheduler`; it prints its address, such as tcp://10.0.0.1:8786.",
+                else "Start one: `dask scheduler`. It prints its address, such as tcp://10.0.0.1:8786.",
             ) from None
         try:
             self._check_versions()
@@ -74,8 +98,21 @@ class Cluster:
             raise
         return self
 
+    def _client_type(self) -> Any:
+        """Dask's Client, known to us before it connects, so that we close it if it cannot connect.
+
+        The garbage collector would close it at any time, and a close while another client starts never ends.
+        """
+        base = self._dask.Client
+
+        def connect(client: Any, *args: Any, **options: Any) -> None:
+            self._client = client
+            base.__init__(client, *args, **options)
+
+        return type("Client", (base,), {"__init__": connect})
+
     def __exit__(self, *exc: object) -> None:
-        with contextlib.suppress(Exception):  # of workers that are lost, or a scheduler that is
+        with contextlib.suppress(Exception):  # from lost workers or a lost scheduler
             self._client.run(worker.end, self.run, on_error="ignore")
         self._close()
 
@@ -86,33 +123,34 @@ class Cluster:
 
     @property
     def threads(self) -> int:
-        """Cells that the workers can have under way at once."""
+        """Number of cells that the workers can have under way at once."""
         counts: dict[str, int] = self._client.nthreads()
         return max(1, sum(counts.values()))
 
     @property
     def workers(self) -> int:
+        """Number of workers."""
         return max(1, len(self._client.nthreads()))
 
     def _check_versions(self) -> None:
         try:
-            found = self._client.run(worker.version)
-        except Exception as error:  # whatever a worker's unpickling raises
+            versions = self._client.run(worker.version)
+        except Exception as error:  # anything that a worker's unpickling raises
             raise UserError(
                 f"a worker cannot load Dramaturg ({_words(error)})",
                 where=f"--cluster {self.address}",
                 hint=f"Install Dramaturg {__version__} in the workers' environment too.",
             ) from None
-        wrong = {where: has for where, has in found.items() if has != __version__}
-        for where, has in wrong.items():
-            raise UserError(
-                f"has Dramaturg {has}, and here is {__version__}",
-                where=f"worker {where}",
-                hint="Install the same version everywhere.",
-            )
+        for name, version in versions.items():
+            if version != __version__:
+                raise UserError(
+                    f"it has Dramaturg {version}, but the command is version {__version__}",
+                    where=f"worker {name}",
+                    hint="Install the same version everywhere.",
+                )
 
-    def map(self, bundle: str, items: Iterator[str]) -> Iterator[dict[str, Any]]:
-        """What came of each item, as they end; ``items`` is asked for the next when there is room for it."""
+    def map(self, bundle: str, items: Iterator[str]) -> Iterator[CellResult]:
+        """Results as they arrive. The next item is taken when a worker has room for it."""
         shared = self._client.submit(worker.same, bundle, key=f"dramaturg-{self.run}-{secrets.token_hex(4)}")
         ended = self._dask.as_completed(loop=self._client.loop)
         under_way = 0
@@ -131,106 +169,96 @@ class Cluster:
             under_way -= 1
             yield self._result(future)
 
-    def _result(self, future: Any) -> dict[str, Any]:
+    def _result(self, future: Any) -> CellResult:
         try:
-            result: dict[str, Any] = json.loads(future.result())
+            return CellResult.model_validate_json(future.result())
         except self._dask.KilledWorker as error:
             raise UserError(
-                f"a cell was given up after {error.allowed_failures + 1} workers had died of it",
+                f"a cell was given up after {error.allowed_failures + 1} workers had died on it",
                 where=f"--cluster {self.address}",
-                hint="Look into the workers' logs (memory?); what was finished is kept.",
+                hint="Check the workers' logs (memory?). Finished work is kept.",
             ) from None
         except self._dask.CancelledError:
             raise UserError(
-                "the scheduler has gone",
+                "the scheduler is gone",
                 where=f"--cluster {self.address}",
-                hint="What was finished is kept; the same command goes on from there.",
+                hint="Finished work is kept. Run the same command to continue.",
             ) from None
-        return result
 
 
 class ClusterRun:
-    """Executes plans on a cluster, as a Runner does in this process."""
+    """Carries out a job on a cluster, as a Runner does in this process."""
 
     def __init__(
         self,
         cluster: Cluster,
-        tree: ResultsTree,
-        stats: Stats,
-        *,
+        job: Job,
         cache: Path | None,
-        listeners: Sequence[Listener] = (),
-        max_cost: Decimal | None = None,
+        max_cost: Decimal | None,
+        report: RunReport,
+        listener: Listener,
     ) -> None:
         self._cluster = cluster
-        self._tree = tree
-        self._stats = stats
+        self._protocol = job.protocol
+        self._plan = job.plan
+        self._storage = TreeStorage(job.protocol, job.tree)
+        self._models = models_called([job])
         self._cache = cache
-        self._listeners = listeners
-        self._budget = Budget(max_cost, stats)
-        self._stop: UserError | BudgetReached | None = None
+        self._report = report
+        self._listener = listener
+        self._budget = Budget(max_cost, report.stats)
+        self._stop: UserError | None = None
 
-    def run(self, protocol: Protocol, plan: Plan, models: Sequence[str]) -> None:
-        """Do all work of ``plan``.
+    def run(self) -> None:
+        """Do all work of the job, or until the budget is reached.
 
-        Raises UserError or BudgetReached; cells that are out by then still end and are written.
+        Raises UserError. Cells that are under way then are still finished and stored.
         """
+        cluster = self._cluster
         bundle = bundle_of(
-            protocol, models, run=self._cluster.run, cache=self._cache, workers=self._cluster.workers
+            self._protocol, self._models, run=cluster.run, cache=self._cache, workers=cluster.workers
         )
-        keeper = Keeper(protocol, self._tree, protocol.catalog)
-        called = [protocol.catalog.model(name) for name in models]
-        for result in self._cluster.map(bundle.model_dump_json(), self._items(plan, called)):
-            worker.add(self._stats, result["stats"])
+        for result in cluster.map(bundle.model_dump_json(), self._items()):
+            worker.add(self._report.stats, result.stats)
             try:
-                for record in result["records"]:
-                    self._write(protocol, keeper, record)
+                self._store(result)
             except UserError as error:
                 self._stop = self._stop or error
-            if result["error"] is not None:
-                self._stop = self._stop or _error(result["error"])
+            if result.fault is not None:
+                self._stop = self._stop or result.fault.error()
         if self._stop is not None:
             raise self._stop
 
-    def _items(self, plan: Plan, called: Sequence[Model]) -> Iterator[str]:
-        """The plan's pieces, as long as nothing speaks against another."""
-        for item in plan.work:
+    def _items(self) -> Iterator[str]:
+        """The job's work, until an error or the budget stops the run."""
+        called = [self._protocol.catalog.model(name) for name in self._models]
+        for item in self._plan.work:
             try:
                 self._budget.check(*called)
-            except BudgetReached as reached:
-                self._stop = self._stop or reached
-            if self._stop is not None:
+            except BudgetReached:
+                self._report.budget_reached = True
+            if self._stop is not None or self._report.budget_reached:
                 return
-            yield json.dumps(worker.item_plain(item))
+            yield item.model_dump_json()
 
-    def _write(self, protocol: Protocol, keeper: Keeper, data: dict[str, Any]) -> None:
-        """Check a record against what this process would have made, and write it."""
-        if "conversation" in data:
-            talk = Conversation.model_validate(data["conversation"])
-            _check(talk, talk.fingerprint == protocol.conversation_fingerprint(talk.cell()))
-            talk = keeper.conversation(talk)
-            for listener in self._listeners:
-                listener.conversation_done(talk)
-        else:
-            verdict = Judgement.model_validate(data["judgement"])
-            ours = protocol.judgement_fingerprint(verdict.cell(), verdict.judge, verdict.conversation_sha256)
-            _check(verdict, verdict.fingerprint == ours)
-            verdict = keeper.judgement(verdict)
-            for listener in self._listeners:
-                listener.judgement_done(verdict)
+    def _store(self, result: CellResult) -> None:
+        """Store records, after checking that they have the fingerprints of this process."""
+        for talk in result.conversations:
+            _check(talk, self._protocol.conversation_fingerprint(talk.cell()))
+            self._report.conversation_done(self._storage.conversation(talk))
+            self._listener.progressed()
+        for made in result.judgements:
+            _check(made, self._protocol.judgement_fingerprint(made, made.judge, made.conversation_sha256))
+            self._report.judgement_done(self._storage.judgement(made))
+            self._listener.progressed()
 
 
-def _check(record: Conversation | Judgement, ours: bool) -> None:
-    if not ours or record.digest != digest_of(record):
+def _check(record: Conversation | Judgement, fingerprint: str) -> None:
+    if record.fingerprint != fingerprint or record.digest != digest_of(record):
         raise UserError(
-            f"a worker sent a record that is not what was asked for ({record.character}, {record.situation})",
-            hint="Install the same Dramaturg everywhere, and leave prompts alone while a run is under way.",
+            f"a worker sent a record with other inputs ({record.character}, {record.situation})",
+            hint="Install the same Dramaturg everywhere, and do not edit prompts during a run.",
         )
-
-
-def _error(data: dict[str, str]) -> UserError:
-    kind = ProviderError if data["kind"] == "provider" else UserError
-    return kind(data["what"], where=f"on a worker: {data['where']}", hint=data["hint"])
 
 
 def _words(error: BaseException) -> str:

@@ -1,4 +1,4 @@
-"""In a worker process: cells are worked on through a Chat of the process, one loop in a thread of its own.
+"""In a worker process: works on cells through one Chat, whose event loop runs in a thread of its own.
 
 Dask calls :func:`work` in one of the worker's threads, so a worker has as many cells under way as threads.
 """
@@ -7,25 +7,109 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import tempfile
 import threading
+from collections import Counter
 from concurrent.futures import CancelledError
-from dataclasses import fields
-from decimal import Decimal
+from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
+
+from pydantic import BaseModel, Field
 
 from bench import __version__
-from bench.chat.cache import ResponseCache
-from bench.chat.client import Chat
+from bench.chat import open_chat
 from bench.chat.stats import Stats
 from bench.errors import ProviderError, UserError
-from bench.records import Cell, Conversation, Judgement, PlayerInfo
-from bench.results import ResultsTree
+from bench.records import Conversation, Judgement
 from bench.run.cluster.bundle import Bundle, protocol_of
 from bench.run.plan import CellWork, Plan
+from bench.run.progress import RunReport
 from bench.run.runner import Runner
+
+CLOSE_SECONDS = 30
+
+
+class Fault(BaseModel):
+    """A UserError as JSON."""
+
+    provider: bool
+    what: str
+    where: str
+    hint: str
+
+    @classmethod
+    def of(cls, error: UserError) -> Fault:
+        return cls(
+            provider=isinstance(error, ProviderError), what=error.what, where=error.where, hint=error.hint
+        )
+
+    def error(self) -> UserError:
+        """The error, as the command raises it."""
+        kind = ProviderError if self.provider else UserError
+        return kind(self.what, where=f"on a worker: {self.where}", hint=self.hint)
+
+
+class CellResult(BaseModel):
+    """What a worker returns for a cell. It is also the storage of the worker's Runner."""
+
+    conversations: list[Conversation] = []
+    judgements: list[Judgement] = []
+    stats: Stats = Field(default_factory=Stats)
+    """What was counted since the worker's last result."""
+    fault: Fault | None = None
+
+    def conversation(self, conversation: Conversation) -> Conversation:
+        """Keep a conversation."""
+        self.conversations.append(conversation)
+        return conversation
+
+    def judgement(self, judgement: Judgement) -> Judgement:
+        """Keep a judgement."""
+        self.judgements.append(judgement)
+        return judgement
+
+
+class _Host:
+    """One suite of one run in this process: protocol, Chat, and the thread whose loop they live in."""
+
+    def __init__(self, bundle: Bundle) -> None:
+        self._stack = contextlib.AsyncExitStack()
+        folder = self._stack.enter_context(tempfile.TemporaryDirectory(prefix="dramaturg-"))
+        self._protocol = protocol_of(bundle, Path(folder))
+        self._counted = Stats()
+        self.loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self.loop.run_forever, name="dramaturg", daemon=True)
+        self._thread.start()
+        cache = None if bundle.cache is None else Path(bundle.cache)
+        opening = self._stack.enter_async_context(open_chat(self._protocol.catalog, cache=cache))
+        self._chat = asyncio.run_coroutine_threadsafe(opening, self.loop).result()
+
+    async def work(self, item: CellWork) -> CellResult:
+        result = CellResult()
+        runner = Runner(self._protocol, result, self._chat.ask, RunReport())
+        try:
+            await runner.run(Plan([item]))
+        except UserError as error:
+            result.fault = Fault.of(error)
+        result.stats = difference(self._chat.stats, self._counted)
+        self._counted = replace(self._chat.stats, outcomes=Counter(self._chat.stats.outcomes))
+        return result
+
+    def close(self) -> None:
+        """Cancel what is under way, close everything and end the thread."""
+        asyncio.run_coroutine_threadsafe(self._closed(), self.loop).result(CLOSE_SECONDS)
+        self.loop.call_soon_threadsafe(self.loop.stop)
+        self._thread.join(CLOSE_SECONDS)
+        self.loop.close()
+
+    async def _closed(self) -> None:
+        tasks = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await self._stack.aclose()
+
 
 _hosts: dict[str, _Host] = {}
 _ended: set[str] = set()
@@ -38,21 +122,23 @@ def version() -> str:
 
 
 def same(text: str) -> str:
-    """``text``: a task whose result the cells share, made again where a worker is lost with it."""
+    """``text``: a task whose result the cells share, and which is repeated if its worker is lost."""
     return text
 
 
 def work(bundle: str, item: str) -> str:
-    """Work on one cell; returns its records, what was spent since the last answer, and any error."""
+    """Work on one cell; takes and returns JSON (Bundle, CellWork, CellResult)."""
     host = _host(bundle)
+    working = host.work(CellWork.model_validate_json(item))
     try:
-        return asyncio.run_coroutine_threadsafe(host.work(json.loads(item)), host.loop).result()
+        result = asyncio.run_coroutine_threadsafe(working, host.loop).result()
     except (CancelledError, asyncio.CancelledError):
-        return json.dumps({"records": [], "stats": {}, "error": _error(UserError("the run was stopped"))})
+        result = CellResult(fault=Fault.of(UserError("the run was stopped")))
+    return result.model_dump_json()
 
 
 def end(run: str) -> None:
-    """End everything of a run: calls under way are cancelled, connections closed."""
+    """End everything of a run: cancel calls under way, close connections."""
     with _lock:
         _ended.add(run)
         ending = [_hosts.pop(key) for key in list(_hosts) if key.startswith(f"{run} ")]
@@ -71,143 +157,13 @@ def _host(text: str) -> _Host:
         return _hosts[key]
 
 
-class _Records:
-    """Stands for a results tree: keeps what a Runner writes."""
-
-    def __init__(self) -> None:
-        self.kept: list[dict[str, Any]] = []
-
-    def write_player(self, suite: str, language: str, info: PlayerInfo) -> bool:
-        return True  # the command writes it, from its own catalog
-
-    def write_conversation(self, record: Conversation, *, replace: bool = False) -> bool:
-        self.kept.append({"conversation": record.plain()})
-        return True
-
-    def write_judgement(self, record: Judgement, *, replace: bool = False) -> bool:
-        self.kept.append({"judgement": record.plain()})
-        return True
+def difference(now: Stats, before: Stats) -> Stats:
+    """What was counted between two moments."""
+    counts: dict[str, Any] = {f.name: getattr(now, f.name) - getattr(before, f.name) for f in fields(Stats)}
+    return Stats(**counts)
 
 
-class _Host:
-    """One suite of one run in this process: protocol, cache, Chat, and the thread whose loop they live in."""
-
-    def __init__(self, bundle: Bundle) -> None:
-        self._stack = contextlib.ExitStack()
-        folder = self._stack.enter_context(tempfile.TemporaryDirectory(prefix="dramaturg-"))
-        self._protocol = protocol_of(bundle, Path(folder))
-        self._bundle = bundle
-        self._chat: Chat | None = None
-        self._told = Stats()
-        self.loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self.loop.run_forever, name="dramaturg", daemon=True)
-        self._thread.start()
-
-    async def work(self, item: dict[str, Any]) -> str:
-        chat = self._opened()
-        records = _Records()
-        error = None
-        catalog = self._protocol.catalog
-        runner = Runner(self._protocol, cast(ResultsTree, records), chat, catalog)
-        try:
-            await runner.run(Plan(work=[item_from(item)]))
-        except UserError as fault:
-            error = _error(fault)
-        stats, self._told = difference(chat.stats, self._told), copied(chat.stats)
-        return json.dumps({"records": records.kept, "stats": stats, "error": error})
-
-    def _opened(self) -> Chat:
-        """The Chat; made by the first call, in the loop that it belongs to."""
-        if self._chat is None:
-            catalog, cache = self._protocol.catalog, None
-            if self._bundle.cache is not None:
-                cache = self._stack.enter_context(ResponseCache(Path(self._bundle.cache)))
-            embedded: dict[str, Any] = {}
-            if any(provider.embedded for provider in catalog.providers.values()):
-                from bench.local.embedded import EmbeddedServer, embedded_identity
-
-                slots = max(p.max_concurrent for p in catalog.providers.values() if p.embedded)
-                embedded = {
-                    "embedded": lambda: self._stack.enter_context(EmbeddedServer(slots=slots)),
-                    "embedded_identity": embedded_identity,
-                }
-            self._chat = Chat(catalog, cache=cache, **embedded)
-        return self._chat
-
-    def close(self) -> None:
-        """Cancel what is under way, close all, end the thread."""
-        asyncio.run_coroutine_threadsafe(self._closed(), self.loop).result(30)
-        self.loop.call_soon_threadsafe(self.loop.stop)
-        self._thread.join(30)
-        self.loop.close()
-
-    async def _closed(self) -> None:
-        tasks = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-        if self._chat is not None:
-            await self._chat.close()
-        self._stack.close()
-
-
-# --- what goes over the wire, as plain JSON -----------------------------------------------------------
-
-
-def item_plain(item: CellWork) -> dict[str, Any]:
-    """A piece of work as JSON data."""
-    return {
-        "cell": item.cell.plain(),
-        "turns": item.turns,
-        "calls": item.calls,
-        "talk": item.talk,
-        "judges": list(item.judges),
-        "conversation": None if item.conversation is None else item.conversation.plain(),
-    }
-
-
-def item_from(data: dict[str, Any]) -> CellWork:
-    """The piece of work that :func:`item_plain` wrote."""
-    talk = data["conversation"]
-    return CellWork(
-        Cell.model_validate(data["cell"]),
-        data["turns"],
-        data["calls"],
-        data["talk"],
-        tuple(data["judges"]),
-        None if talk is None else Conversation.model_validate(talk),
-    )
-
-
-def copied(stats: Stats) -> Stats:
-    """``stats`` as they are now."""
-    copy = Stats()
-    add(copy, difference(stats, Stats()))
-    return copy
-
-
-def difference(now: Stats, before: Stats) -> dict[str, Any]:
-    """What was counted between two moments, as JSON data."""
-    counts: dict[str, Any] = {
-        f.name: getattr(now, f.name) - getattr(before, f.name)
-        for f in fields(Stats)
-        if f.name not in ("outcomes", "cost", "in_flight")
-    }
-    outcomes = {name: n - before.outcomes[name] for name, n in now.outcomes.items()}
-    return counts | {"outcomes": outcomes, "cost": str(now.cost - before.cost)}
-
-
-def add(stats: Stats, more: dict[str, Any]) -> None:
-    """Add what :func:`difference` gave to ``stats``."""
-    for name, value in more.items():
-        if name == "outcomes":
-            stats.outcomes.update(value)
-        elif name == "cost":
-            stats.cost += Decimal(value)
-        else:
-            setattr(stats, name, getattr(stats, name) + value)
-
-
-def _error(error: UserError) -> dict[str, str]:
-    kind = "provider" if isinstance(error, ProviderError) else "user"
-    return {"kind": kind, "what": error.what, "where": error.where, "hint": error.hint}
+def add(stats: Stats, more: Stats) -> None:
+    """Add counts of a worker to ``stats``."""
+    for f in fields(Stats):
+        setattr(stats, f.name, getattr(stats, f.name) + getattr(more, f.name))

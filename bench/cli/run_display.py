@@ -1,0 +1,141 @@
+"""Shows a run while it works: a live line on a terminal, plain lines now and then elsewhere."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+import click
+from rich.console import Console
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from bench.run.jobs import Job
+from bench.run.plan import Plan
+from bench.run.progress import Listener, RunReport, duration, money
+
+PLAIN_SECONDS = 5.0
+"""Between two plain lines."""
+BATCH_SECONDS = 60.0
+"""After which an unchanged state of a batch is printed again, without a terminal."""
+
+
+class RunDisplay(Listener):
+    """Prints progress and warnings to standard error, results to standard output. A context manager."""
+
+    def __init__(self) -> None:
+        self._report = RunReport()
+        self._printed = self._started = time.monotonic()
+        self._batch_line = ""
+        self._batches: dict[str, tuple[str, float]] = {}
+        self._console = Console(stderr=True)
+        self._live = Live(
+            get_renderable=self._renderable, console=self._console, refresh_per_second=4, transient=True
+        )
+
+    def __enter__(self) -> RunDisplay:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._live.stop()
+
+    def planned(self, jobs: Sequence[Job]) -> None:
+        for job in jobs:
+            if not job.plan.work:
+                click.echo(f"{job.name}: {nothing_new(job.plan)}")
+                for line in states(job.plan):
+                    self._print(f"  {line}")
+
+    def started(self, report: RunReport) -> None:
+        self._report = report
+        self._printed, self._batch_line = time.monotonic(), ""
+        self._show()
+
+    def progressed(self) -> None:
+        if not self._console.is_terminal and time.monotonic() - self._printed >= PLAIN_SECONDS:
+            self._print_line()
+
+    def ended(self) -> None:
+        self._live.stop()
+        report = self._report
+        if report.calls or report.conversations or report.judgements:  # else an error says it all
+            self._print_line()
+
+    def batch_changed(self, line: str) -> None:
+        now = time.monotonic()
+        self._batch_line = line
+        self._show()
+        name = line.partition(":")[0]
+        before, when = self._batches.get(name, ("", 0.0))
+        if not self._console.is_terminal and (line != before or now - when >= BATCH_SECONDS):
+            self._print(line)
+            self._batches[name] = (line, now)
+
+    def batches_collected(self, line: str) -> None:
+        self._live.stop()
+        click.echo(line)
+
+    def warning(self, message: str) -> None:
+        self._print(f"bench: {message}")
+
+    def _show(self) -> None:
+        if self._console.is_terminal:
+            self._live.start()
+
+    def _print(self, line: str) -> None:
+        self._console.print(Text(line), soft_wrap=True, highlight=False)
+
+    def _print_line(self) -> None:
+        self._printed = time.monotonic()
+        self._print(self._report.line(self._printed))
+
+    def _renderable(self) -> Table:
+        table = Table.grid(padding=(0, 1))
+        now = time.monotonic()
+        if self._batch_line:
+            table.add_row(Text(f"{self._batch_line} · {duration(now - self._started)}"))
+            return table
+        total = max(1, self._report.planned_calls)
+        done = min(total, self._report.calls)
+        table.add_row(ProgressBar(total=total, completed=done, width=24), Text(f"{100 * done // total} %"))
+        table.add_row("", Text(self._report.line(now)))
+        return table
+
+
+def nothing_new(plan: Plan) -> str:
+    """That a plan has no work, and what could be redone."""
+    text = "nothing new to run."
+    stale = [
+        f"{counts['stale']} {what}"
+        for what, counts in (("conversations", plan.conversations), ("judgements", plan.judgements))
+        if counts["stale"]
+    ]
+    if stale:
+        text += (
+            f" {' and '.join(stale)} are out of date (model or prompts changed); the board still uses them."
+            " Redo: `--refresh-stale`."
+        )
+    return text
+
+
+def states(plan: Plan) -> list[str]:
+    """How many conversations and judgements are in which state, one line each."""
+    return [
+        f"{what}: {', '.join(f'{count} {state}' for state, count in sorted(counts.items())) or 'none'}"
+        for what, counts in (("conversations", plan.conversations), ("judgements", plan.judgements))
+    ]
+
+
+def print_report(report: RunReport) -> None:
+    """What a run did, for the end of its output."""
+    stats = report.stats
+    click.echo(
+        f"{report.conversations} conversations ({report.conversations_failed} failed),"
+        f" {report.judgements} judgements ({report.judgements_failed} failed);"
+        f" {stats.sent} requests sent, {stats.retried} of them retries, {stats.cached} replies from cache;"
+        f" {money(stats)}"
+    )
+    if report.re_asks:
+        click.echo(f"{report.re_asks} replies could not be used and were requested again.")

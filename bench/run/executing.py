@@ -1,0 +1,48 @@
+"""Carries out the jobs of a run in this process."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Decimal
+from pathlib import Path
+
+from bench.chat import open_chat
+from bench.files import remove_leftovers
+from bench.run.jobs import Job, models_called
+from bench.run.progress import Listener, RunReport
+from bench.run.runner import run_plan
+
+
+def with_work(jobs: Sequence[Job], report: RunReport, listener: Listener) -> list[Job]:
+    """The jobs that have something to do, after checking that the results tree can be written."""
+    tree = jobs[0].tree
+    remove_leftovers(tree.root)
+    listener.planned(jobs)
+    work = [job for job in jobs if job.plan.work]
+    report.plan(work)
+    if work:
+        tree.check_writable()
+    return work
+
+
+async def execute(
+    jobs: Sequence[Job], cache: Path | None, max_cost: Decimal | None, report: RunReport, listener: Listener
+) -> None:
+    """Carry out ``jobs`` one after another."""
+    async with open_chat(
+        jobs[0].protocol.catalog,
+        cache=cache,
+        max_cost=max_cost,
+        models=models_called(jobs),
+        on_call=lambda request, reply: listener.progressed(),
+        warn=listener.warning,
+    ) as chat:
+        report.stats = chat.stats
+        listener.started(report)
+        try:
+            for job in jobs:
+                await run_plan(job.protocol, job.plan, job.tree, chat.ask, report, listener.progressed)
+                if report.budget_reached:
+                    break
+        finally:
+            listener.ended()
