@@ -93,7 +93,7 @@ def draw_rank_map(made: RankMap, links: Mapping[str, str] | None = None) -> Figu
     """
     if not made.drawable:
         raise UserError(
-            f"{made.n} models of {made.ours} are also in {made.list_name}; a rank map needs 3",
+            f"need 3 models in common with {made.list_name}; {made.ours} has {made.n}",
             hint="Map your names to its names in results/external/aliases.toml.",
         )
     links = links or {}

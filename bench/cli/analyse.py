@@ -15,17 +15,17 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("suite_name", metavar="SUITE")
-@click.option("--language", "-l", required=True, metavar="L", help="Of the board.")
+@click.option("--language", "-l", required=True, metavar="L", help="Language of the board.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
-@click.option("--only", multiple=True, metavar="NAME", help="Only this table; may be repeated.")
+@click.option("--only", multiple=True, metavar="NAME", help="Only this table (repeatable).")
 @click.option(
     "--swap-with",
     "swaps",
     multiple=True,
     metavar="SUITE",
-    help="A suite of the same players with another interrogator or other judges; may be repeated.",
+    help="A suite of the same players with another interrogator or other judges (repeatable).",
 )
-@click.option("--again", metavar="DIR", help="A second results tree: the same suite run once more.")
+@click.option("--again", metavar="DIR", help="A second results tree, from a repeat run of the suite.")
 @places
 def analyse(
     suite_name: str,

@@ -29,8 +29,10 @@ _TOTALS: dict[str, Callable[[Part], str]] = {
 
 @click.command()
 @click.argument("suite_name", metavar="[SUITE]", required=False)
-@click.option("--language", "-l", "languages", multiple=True, metavar="L", help="Only this one (repeatable).")
-@click.option("--player", "-p", "players", multiple=True, metavar="P", help="Only this one (repeatable).")
+@click.option(
+    "--language", "-l", "languages", multiple=True, metavar="L", help="Only this language (repeatable)."
+)
+@click.option("--player", "-p", "players", multiple=True, metavar="P", help="Only this player (repeatable).")
 @click.option(
     "--format", "form", type=click.Choice(["table", "json", "csv"]), default="table", show_default=True
 )
@@ -92,22 +94,22 @@ def _table(rows: Sequence[CostRow]) -> str:
         lines += ["\n", text_table([title, *heads], [[n, *_cells(t)] for n, t in sums.items()], left={0})]
     whole = total(rows)
     tokens = f"{short(whole.prompt_tokens)} tokens in, {short(whole.completion_tokens)} out"
-    lines += [f"\nIn all {whole.calls} calls, {tokens}: {shown_cost(whole)}\n", *_notes(whole)]
+    lines += [f"\nTotal: {whole.calls:,} calls, {tokens}: {shown_cost(whole)}\n", *_notes(whole)]
     return "".join(lines)
 
 
 def _notes(whole: Took) -> Iterator[str]:
-    """What the numbers leave open."""
+    """What the totals do not include, and what is estimated."""
     notes = (
-        (whole.unpriced, "answered calls of unknown price are in no sum of money"),
-        (whole.silent, "imported records tell of no calls: what they took is unknown"),
-        (whole.estimated, "calls came without token counts: theirs are estimated (~)"),
-        (whole.unanswered, "calls brought no answer; providers charge nothing known for them"),
-        (whole.batch, "calls went through a Batch API, at its price"),
+        (whole.unpriced, "calls had no known price and are excluded from the totals"),
+        (whole.silent, "imported records list no calls, so their cost is unknown"),
+        (whole.estimated, "calls came without token counts, which are estimated (~)"),
+        (whole.unanswered, "calls got no answer, and their cost is unknown"),
+        (whole.batch, "calls went through a Batch API at the batch price"),
     )
     for count, text in notes:
         if count:
-            yield f"  {count} {text}\n"
+            yield f"  {count:,} {text}\n"
 
 
 def _plain(took: Took) -> dict[str, Any]:

@@ -10,23 +10,25 @@ from bench.errors import UserError
 
 @click.command()
 @click.argument("suite_name", metavar="SUITE")
-@click.option("--language", "-l", "languages", multiple=True, metavar="L", help="May be repeated; else all.")
+@click.option(
+    "--language", "-l", "languages", multiple=True, metavar="L", help="Only this language (repeatable)."
+)
 @click.option(
     "--format", "form", type=click.Choice(["table", "csv", "json"]), default="table", show_default=True
 )
-@click.option("--write", is_flag=True, help="Also write board.json into the results tree.")
+@click.option("--write", is_flag=True, help="Also write board.json to the results tree.")
 @click.option(
-    "--weights", metavar="W", help="Of the criteria: 2,1,1 or fluency=2,in_character=1 or entertaining_heavy."
+    "--weights",
+    metavar="W",
+    help="Weights of the criteria: 2,1,1 or fluency=2,in_character=1 or entertaining_heavy.",
 )
-@click.option(
-    "--judge", "-j", "judges", multiple=True, metavar="NAME", help="Only this judge; may be repeated."
-)
-@click.option("--compare-methods", is_flag=True, help="List instead every rank that hangs on the method.")
+@click.option("--judge", "-j", "judges", multiple=True, metavar="NAME", help="Only this judge (repeatable).")
+@click.option("--compare-methods", is_flag=True, help="Show which ranks change under other scoring methods.")
 @click.option(
     "--separate",
     nargs=2,
     metavar="A B",
-    help="Instead: whether the data tell players A and B apart, and how many scenes would.",
+    help="Test whether players A and B differ, and estimate how many scenes would show it.",
 )
 @places
 def board(
@@ -96,15 +98,15 @@ def board(
 
 
 @click.command("commit-results")
-@click.option("--dry-run", is_flag=True, help="Say what would be committed; change nothing.")
+@click.option("--dry-run", is_flag=True, help="Show what would be committed; change nothing.")
 @places
 def commit_results(dry_run: bool, where: Places) -> None:
     """Commit players with complete, valid evidence.
 
     Their boards are committed too.
-    Complete: every scene of the suite has a conversation and a judgement by each of the suite's judges, or
-    the record of why there is none. Valid: each file is as its schema and its digest say. The rest is left
-    as it is, and named, and so is what git ignores. Status 0 also where there is nothing to commit.
+    Complete: every scene of the suite has a conversation and a judgement by each of the suite's judges, or a
+    recorded failure. Valid: every file matches its schema and its digest. Other players, and files that git
+    ignores, are listed and left alone. The exit status is 0 even if there is nothing to commit.
     """
     from bench.boards.commit import committable, git_commit
     from bench.boards.loading import all_suites

@@ -16,11 +16,17 @@ from bench.errors import UserError
 @click.option(
     "--format", "form", type=click.Choice(["csv", "parquet", "jsonl"]), default="csv", show_default=True
 )
-@click.option("--language", "-l", "languages", multiple=True, metavar="L", help="May be repeated; else all.")
 @click.option(
-    "--output", "-o", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Else stdout."
+    "--language", "-l", "languages", multiple=True, metavar="L", help="Only this language (repeatable)."
 )
-@click.option("--columns", is_flag=True, help="Only say what the columns mean.")
+@click.option(
+    "--output",
+    "-o",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Output file (default: stdout).",
+)
+@click.option("--columns", is_flag=True, help="Only explain the columns.")
 @places
 def export(
     suite_name: str | None,
@@ -63,7 +69,7 @@ def import_() -> None:
 @click.argument("path", metavar="PATH", type=click.Path(exists=True, path_type=Path))
 @click.option("--language", "-l", required=True, metavar="L", help="The language of the conversations.")
 @click.option(
-    "--suite", "suite_name", metavar="NAME", help="Suite to import into; by default ping-pong-bench."
+    "--suite", "suite_name", metavar="NAME", help="Suite to import into (default: ping-pong-bench)."
 )
 @click.option(
     "--judge",
@@ -71,14 +77,14 @@ def import_() -> None:
     "judges",
     multiple=True,
     metavar="JUDGE",
-    help="Only files of this judge, as their names call it; may be repeated.",
+    help="Only files of this judge, as in the file names (repeatable).",
 )
 @click.option(
     "--interrogator",
     "interrogators",
     multiple=True,
     metavar="Z",
-    help="Only files of this interrogator, as their names call it; may be repeated.",
+    help="Only files of this interrogator, as in the file names (repeatable).",
 )
 @places
 def ping_pong_bench(

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 @click.command("rank-map")
 @click.argument("suite_name", metavar="SUITE")
-@click.option("--language", "-l", required=True, metavar="L", help="Of the board.")
-@click.option("--against", metavar="NAME", help="A list of results/external/, by its name without .csv.")
-@click.option("--against-suite", "other", metavar="SUITE", help="Or another board of ours in that language.")
-@click.option("--output", "-o", metavar="DIR", help="Write the map as SVG, PNG, PDF and JSON there.")
+@click.option("--language", "-l", required=True, metavar="L", help="Language of the board.")
+@click.option("--against", metavar="NAME", help="A list in results/external/, without .csv.")
+@click.option("--against-suite", "other", metavar="SUITE", help="Or another suite's board in that language.")
+@click.option("--output", "-o", metavar="DIR", help="Output directory for the map as SVG, PNG, PDF and JSON.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @places
 def rank_map(
@@ -33,10 +33,9 @@ def rank_map(
 ) -> None:
     """Compare ranks with another board or benchmark.
 
-    Of a benchmark only models that results/external/aliases.toml joins are compared; of a suite, such as one
-    of the method's other version, the same players. All others are listed. Printed are
-    Spearman's and Kendall's correlation with p and a 95% interval, how many models they rest on, and what
-    makes them say little.
+    With a benchmark, models are matched by results/external/aliases.toml. With another suite, such as one of
+    the method's other version, the same players are compared. All others are listed. Prints Spearman's and
+    Kendall's correlations with p, a 95% interval, the number of models, and warnings.
     """
     from bench.boards.loading import all_suites, load_board
     from bench.boards.rank_map_chart import draw_rank_map, prefix_of, title_of
@@ -50,7 +49,7 @@ def rank_map(
 
     if (against is None) == (other is None):
         raise UserError(
-            "a rank map has two sides", hint="Name the other one by --against or --against-suite."
+            "a rank map compares two lists", hint="Name the other one with --against or --against-suite."
         )
     tree, suites = where.evidence(suite_name, [language]), all_suites(where.prompts)
     folder = where.results / FOLDER
@@ -68,17 +67,20 @@ def rank_map(
     made = board_rank_map(board, published, aliases, sure)
     if not made.drawable and other is not None:
         raise UserError(
-            f"{made.n} players have a score on both boards; a rank map needs 3",
+            f"need 3 players with a score on both boards; found {made.n}",
             where=f"{suite_name} and {other}, {language}",
             hint="Run the same players in both suites.",
         )
     if not made.drawable:
-        ours = [left.name for left in made.unmatched if left.side == "ours"]
+        ours, theirs = (
+            [left.name for left in made.unmatched if left.side == side] for side in ("ours", "theirs")
+        )
         raise UserError(
-            f"{made.n} models of the board are also in {against}; a rank map needs 3"
+            f"need 3 models in common with {against}; found {made.n}"
             + (f" (not in it: {', '.join(ours)})" if ours else ""),
             where=f"{suite_name} {language}",
-            hint=f"Where {against}.csv holds one of them, say so in {folder / 'aliases.toml'}.",
+            hint=f"Map your names to its names in {folder / 'aliases.toml'}, e.g. a table with"
+            f' ids = ["{(ours or ["my-model"])[0]}"] and {against} = "{(theirs or ["Its Model"])[0]}".',
         )
     data = canonical(made.model_dump(mode="json"))
     click.echo(data if form == "json" else _text(made), nl=False)
@@ -114,7 +116,7 @@ def _text(made: RankMap) -> str:
     lines += [text_table(heads, rows, left={2, 5})]
     lines += [caption(made), f"Open: {bands_note(made)}."]
     lines += [f"Note: {warning}" for warning in made.warnings]
-    for side, title in (("ours", "Of ours, not compared"), ("theirs", "Of theirs, not compared")):
+    for side, title in (("ours", "Ours, not compared"), ("theirs", "Theirs, not compared")):
         names = [printable(left.name) for left in made.unmatched if left.side == side]
         if names:
             lines += [f"{title} ({len(names)}): {', '.join(names)}"]

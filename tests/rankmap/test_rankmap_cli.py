@@ -44,7 +44,7 @@ def add_third(results: Path) -> None:
 def test_two_shared_models_are_refused_and_the_rest_named(results: Path, tmp_path: Path) -> None:
     result = rank_map(results, "--output", str(tmp_path / "out"))
     assert isinstance(result.exception, UserError)
-    assert "2 models" in result.exception.line()
+    assert "found 2" in result.exception.line()
     assert "cat, dan" in result.exception.line()
     assert not (tmp_path / "out").exists()
 
@@ -54,8 +54,8 @@ def test_text_has_numbers_warnings_and_who_is_left_out(results: Path) -> None:
     output = rank_map(results).output
     assert "Spearman -1.00 (p = 0.333)" in output
     assert "no correlation, however high" in output
-    assert "Of ours, not compared (1): dan" in output
-    assert "Of theirs, not compared (1): Z" in output
+    assert "Ours, not compared (1): dan" in output
+    assert "Theirs, not compared (1): Z" in output
 
 
 def test_files_are_written_and_equal_from_run_to_run(results: Path, tmp_path: Path) -> None:
@@ -102,7 +102,7 @@ def test_one_other_side_has_to_be_named(versions: Path) -> None:
     for words in ((), ("--against", "other", "--against-suite", "tiny-v1")):
         result = against_suite(versions, *words)
         assert isinstance(result.exception, UserError)
-        assert "two sides" in result.exception.line()
+        assert "two lists" in result.exception.line()
 
 
 def test_boards_that_share_two_players_make_no_map(versions: Path) -> None:
@@ -111,4 +111,4 @@ def test_boards_that_share_two_players_make_no_map(versions: Path) -> None:
         few.played(player, {"c/s": {"j": [(3, 3, 3)]}})
     result = against_suite(versions, "--against-suite", "few")
     assert isinstance(result.exception, UserError)
-    assert "2 players have a score on both boards" in result.exception.line()
+    assert "need 3 players with a score on both boards; found 2" in result.exception.line()
