@@ -49,6 +49,8 @@ def reread_calls(facts: ProtocolFacts, judgement: Judgement, read: ReadVerdict) 
         if reading is None:
             return recorded
         readings.append(reading)
+        if reading.failure is not None:
+            break  # as the judge did: it is not asked further questions
     return joined(facts, readings) if readings else recorded
 
 

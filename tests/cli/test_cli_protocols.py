@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from bench.records import Failure, sealed
 from tests.cli.conftest import Bench
 from tests.other_benches import ITEMS, Other, make_likeness, make_v1, write_items
 from tests.scripted_server import ScriptedServer
@@ -111,3 +112,26 @@ def test_orders_of_the_real_answers_are_analysed(
         "answer_3_first",
     ]
     assert all(row["items"] == 4 for row in table["rows"])
+
+
+def test_a_judge_that_stopped_early_stays_failed_when_its_reply_can_be_parsed_again(
+    bench: Bench, tmp_path: Path, server: ScriptedServer
+) -> None:
+    """It was asked about one order of two; a verdict of one order would pass for a whole one."""
+    other = make_likeness(tmp_path / "other", server.url)
+    assert bench("run", other.suite, *other.options()).status == 0
+    cell = other.first()
+    record = other.tree.judgement(cell, "strict")
+    assert record is not None
+    failure = Failure(role="judge", turn=1, outcome="parse_error", reason="order 1: fences")
+    stopped = {
+        "status": "failed",
+        "failure": failure,
+        "turns": (),
+        "raw": record.raw[:1],
+        "calls": record.calls[:1],
+    }
+    other.tree.write_judgement(sealed(record.model_copy(update=stopped)), replace=True)
+    before = bytes_below(other.tree.root)
+    assert bench("judge", other.suite, "--reparse", *other.options()).status == 0
+    assert bytes_below(other.tree.root) == before
