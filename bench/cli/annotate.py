@@ -18,12 +18,17 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-study_option = click.option("--study", required=True, metavar="NAME", help="The study, as in results/human/.")
+study_option = click.option(
+    "--study", required=True, metavar="NAME", help="Name of a study in results/human/."
+)
 project_option = click.option(
-    "--project", type=int, metavar="N", help="Number of its project; else found by its title."
+    "--project",
+    type=int,
+    metavar="N",
+    help="Number of the project (default: the project with the study's title).",
 )
 new_option = click.option(
-    "--new-annotators", is_flag=True, help="Nobody in these files has rated in this study before."
+    "--new-annotators", is_flag=True, help="State that nobody in these files has rated in this study before."
 )
 
 
@@ -35,7 +40,7 @@ def server_options(command: F) -> F:
         default="LABEL_STUDIO_API_KEY",
         show_default=True,
         metavar="NAME",
-        help="Variable of the environment or of .env that holds the access token.",
+        help="Variable, in the environment or .env, that holds the access token.",
     )(command)
 
 
@@ -51,16 +56,26 @@ def annotate() -> None:
 @annotate.command()
 @click.argument("suite_name", metavar="SUITE")
 @click.option("--language", "-l", required=True, metavar="L", help="Language of the conversations.")
-@click.option("--study", required=True, metavar="NAME", help="What the study is to be called.")
-@click.option("--size", type=click.IntRange(1), metavar="N", help="Conversations; 250, in Russian 265.")
+@click.option("--study", required=True, metavar="NAME", help="Name of the new study.")
 @click.option(
-    "--seed", type=int, default=1, show_default=True, metavar="N", help="Equal seeds, equal sample."
+    "--size",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Number of conversations (default: 250, in Russian 265).",
 )
 @click.option(
-    "--player", "-p", "players", multiple=True, metavar="ID", help="Only of this player. May be repeated."
+    "--seed",
+    type=int,
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Random seed; the same seed draws the same sample.",
 )
-@click.option("--suite-version", metavar="V", help="Where the results hold several versions of the suite.")
-@click.option("--guideline", metavar="L", help="Language of the guideline; else that of the conversations.")
+@click.option("--player", "-p", "players", multiple=True, metavar="ID", help="Only this player (repeatable).")
+@click.option("--suite-version", metavar="V", help="Version of the suite, if the results hold several.")
+@click.option(
+    "--guideline", metavar="L", help="Language of the guideline (default: that of the conversations)."
+)
 @places
 def sample(
     suite_name: str,
@@ -238,8 +253,8 @@ def pull(
     "--suite",
     "suite_name",
     metavar="SUITE",
-    help="ping-pong-bench: suite whose conversations the records are looked up in; else the imported one of"
-    " either version.",
+    help="ping-pong-bench: suite in which to look up the conversations (default: the imported one of"
+    " either version).",
 )
 @new_option
 @places
@@ -254,10 +269,10 @@ def import_(
 ) -> None:
     """Import annotations from files into a study.
 
-    label-studio: exports as JSON, or as JSON-MIN, which leaves skipped tasks out. Of what an annotator said
-    of one conversation the latest counts; a missing choice stays missing.
+    label-studio: exports as JSON, or as JSON-MIN, which omits skipped tasks. If an annotator rated a
+    conversation more than once, the latest rating counts; a missing choice stays missing.
 
-    ping-pong-bench: the public annotation records, JSON Lines; the study is made if there is none.
+    ping-pong-bench: the public annotation records, JSON Lines; the study is created if it does not exist.
     """
     from bench.annotate.reading import read_files
     from bench.results.studies import read_study

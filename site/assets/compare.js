@@ -79,20 +79,20 @@
       return number(score) + (half === null ? "" : ` ±${number(half)}`);
     });
     line("Mean of the scenes below", (key) => number(mean(key)));
-    line("Against the first, robust scoring", (key, n) => {
+    line("Difference from the first, robust scoring", (key, n) => {
       const pair = n ? shards.get(key).pairs[players[0]] : null;
       if (!pair) return "–";
       return signed(pair[0]) + (pair[1] === null ? "" : ` (${signed(pair[0] - pair[1])} to ${signed(pair[0] + pair[1])})`);
     });
-    line("Surely different from the first", (key, n) => {
+    line("Clearly different from the first player?", (key, n) => {
       const pair = n ? shards.get(key).pairs[players[0]] : null;
       return pair ? (pair[3] ? "yes" : "no") : "–";
     });
-    line("Scenes that would find this difference", (key, n) => {
+    line("Scenes needed to detect this difference", (key, n) => {
       const pair = n ? shards.get(key).pairs[players[0]] : null;
       return pair && pair[4] !== null ? pair[4].toLocaleString("en") : "–";
     });
-    line("Better, equal, worse than the first", (key, n) => {
+    line("Scenes better, equal, worse than the first", (key, n) => {
       if (!n) return "–";
       const tally = [0, 0, 0];
       for (const scene of scenes) {
@@ -102,7 +102,7 @@
       }
       return tally.join(", ");
     });
-    const caption = element("caption", "In short; in brackets the 95% interval of the difference on the scenes that both have", {});
+    const caption = element("caption", "Summary (brackets: 95% interval of the difference on shared scenes)", {});
     return element("table", null, { class: "rc-table" }, caption, head(players, ""), body);
   };
 
@@ -126,7 +126,7 @@
       body.append(row);
     }
     const before = data.normalised ? ", before length normalisation" : "";
-    const caption = element("caption", `Score of each conversation${before}; each leads to its words`, {});
+    const caption = element("caption", `Score of each conversation${before}; click to read it`, {});
     return element("table", null, { class: "rc-table rc-compare" }, caption, head(players, "Scene"), body);
   };
 
