@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from bench.run.run_suite import run_suite
     from bench.site.build import build_site
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __all__ = ["build_site", "judge_suite", "load_board", "open_chat", "run_suite"]
 
 _MODULES = {

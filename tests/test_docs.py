@@ -10,7 +10,6 @@ from typing import Any
 import click
 import pytest
 
-import bench
 from bench.cli import cli
 from tests.tiny import ROOT
 
@@ -71,7 +70,6 @@ def test_linked_files_exist(page: Path) -> None:
             assert (page.parent / target).exists(), target
 
 
-@pytest.mark.skipif(not hasattr(bench, "load_board"), reason="bench.load_board is still to come")
 def test_the_notebook_guide_runs_on_the_committed_results(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
