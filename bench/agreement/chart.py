@@ -6,7 +6,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 from matplotlib.ticker import MultipleLocator
 
-from bench.agreement.judges import JudgedReport, JudgeFigure
+from bench.agreement.judges import JudgeAgreement, JudgedReport
 from bench.agreement.report import Agreement
 from bench.colours import FAINT, INK, PAPER
 from bench.slugs import slug
@@ -32,7 +32,7 @@ def prefix_of(judged: JudgedReport) -> str:
     return f"people-{slug(judged.label)}"
 
 
-def rows_of(made: Agreement, judged: JudgedReport) -> list[JudgeFigure]:
+def rows_of(made: Agreement, judged: JudgedReport) -> list[JudgeAgreement]:
     """What is drawn: judges and ensembles that have a value on the last criterion, the highest first."""
     rows = [row for row in judged.figures if row.criterion == made.measured[-1] and row.value is not None]
     return sorted(rows, key=lambda row: -(row.value or 0.0))
@@ -89,7 +89,7 @@ def _scale(axes: Axes) -> None:
         spine.set_visible(False)
 
 
-def _row(axes: Axes, at: int, row: JudgeFigure) -> None:
+def _row(axes: Axes, at: int, row: JudgeAgreement) -> None:
     assert row.value is not None
     colour, marker = (ENSEMBLE, "D") if row.members else (JUDGE, "o")
     if row.low is not None and row.high is not None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import pandas as pd
 
-from bench.agreement.panel import Judged, Panel
+from bench.agreement.panel import ITEM_COLUMNS, Judged, Panel
 from bench.records import Record
 from bench.scores.paper import published
 
@@ -15,15 +15,15 @@ LIMIT = 30
 
 
 class Dispute(Record):
-    """One judge and the people on one item, on the criterion where they lie furthest apart.
+    """One judge and the people on one item, on the criterion where they differ most.
 
-    A place is the share of the judge's items that lie below (ties by half), 0 to 1: so scales and leniency
-    drop out, and 0.9 against 0.2 says the judge puts the item near the top, people near the bottom.
+    A place is the share of the judge's items that are lower (ties count half), from 0 to 1, so scales and
+    leniency cancel out. 0.9 against 0.2 means: near the top for the judge, near the bottom for people.
     """
 
     label: str
     suite: str
-    """Whose conversation it is; empty where the sample is a table."""
+    """Suite of the conversation; empty if the sample is a table."""
     judge: str
     item: str
     player: str | None
@@ -37,29 +37,29 @@ class Dispute(Record):
     judge_score: float
     judge_place: float
     gap: float
-    """The judge's place minus that of people: positive where the judge is kinder."""
+    """The judge's place minus that of people: positive if the judge is kinder."""
     turn: int | None
-    """The turn whose score by the judge goes furthest in its direction; null where turns are not known."""
+    """The turn whose score by the judge goes furthest in its direction; null if turns are not known."""
 
 
-@dataclass(frozen=True)
-class _Gap:
+class _Gap(NamedTuple):
     judge: str
     item: str
     criterion: str
-    scores: tuple[float, float]
-    """The judge's, and that of people."""
-    places: tuple[float, float]
+    judge_score: float
+    people: float
+    judge_place: float
+    people_place: float
 
     @property
     def size(self) -> float:
-        return published(self.places[0] - self.places[1])
+        return published(self.judge_place - self.people_place)
 
 
 def disputes(
     panel: Panel, judged: Judged, people: pd.DataFrame, by_annotator: Mapping[str, pd.DataFrame]
 ) -> list[Dispute]:
-    """The LIMIT largest gaps between a judge and people, each (judge, item) once, the largest first."""
+    """The LIMIT largest gaps between a judge and people, one per judge and item, largest first."""
     tables = panel.by_judge(judged)
     largest: dict[tuple[str, str], _Gap] = {}
     for criterion in panel.criteria:
@@ -69,52 +69,51 @@ def disputes(
                 if known is None or abs(gap.size) > abs(known.size):
                     largest[judge, gap.item] = gap
     chosen = sorted(largest.values(), key=lambda gap: (-abs(gap.size), gap.judge, gap.item))[:LIMIT]
-    about = panel.items.set_index("item")[["player", "character", "situation"]].astype("object")
-    about = about.where(about.notna(), None)
-    scenes = {str(item): tuple(about.loc[item].tolist()) for item in about.index} | dict(judged.scenes)
+    items = panel.items[list(ITEM_COLUMNS)].astype("object")
+    rows = items.where(items.notna(), None).itertuples(index=False, name=None)
+    scenes = {item: scene for item, *scene in rows} | {item: [*s] for item, s in judged.scenes.items()}
     raters = {name: table.notna().sum(axis=1).to_dict() for name, table in by_annotator.items()}
-    return [
-        Dispute(
-            label=judged.label,
-            suite=judged.suite,
-            judge=gap.judge,
-            item=gap.item,
-            player=scenes[gap.item][0],
-            character=scenes[gap.item][1],
-            situation=scenes[gap.item][2],
-            criterion=gap.criterion,
-            people=published(gap.scores[1]),
-            people_place=published(gap.places[1]),
-            annotators=int(raters[gap.criterion][gap.item]),
-            judge_score=published(gap.scores[0]),
-            judge_place=published(gap.places[0]),
-            gap=gap.size,
-            turn=_turn(judged.turns, gap),
+    result: list[Dispute] = []
+    for gap in chosen:
+        player, character, situation = scenes[gap.item]
+        result.append(
+            Dispute(
+                label=judged.label,
+                suite=judged.suite,
+                judge=gap.judge,
+                item=gap.item,
+                player=player,
+                character=character,
+                situation=situation,
+                criterion=gap.criterion,
+                people=published(gap.people),
+                people_place=published(gap.people_place),
+                annotators=raters[gap.criterion][gap.item],
+                judge_score=published(gap.judge_score),
+                judge_place=published(gap.judge_place),
+                gap=gap.size,
+                turn=_turn(judged.turns, gap),
+            )
         )
-        for gap in chosen
-    ]
+    return result
 
 
 def _gaps(judge: str, criterion: str, scores: pd.Series, people: pd.Series) -> list[_Gap]:
-    """The gap of every item that both scored; none where a side is the same for all."""
+    """The gap of every item that both scored; none if either side gave all items the same score."""
     both = pd.DataFrame({"judge": scores, "people": people}).dropna()
     if both["judge"].nunique() < 2 or both["people"].nunique() < 2:
         return []
-    places = ((both.rank() - 0.5) / len(both)).to_numpy().tolist()
-    return [
-        _Gap(judge, str(item), criterion, (score[0], score[1]), (place[0], place[1]))
-        for item, score, place in zip(both.index, both.to_numpy().tolist(), places, strict=True)
-    ]
+    values = both.join(((both.rank() - 0.5) / len(both)).add_suffix("_place"))
+    return [_Gap(judge, str(item), criterion, *row) for item, *row in values.itertuples(name=None)]
 
 
 def _turn(turns: pd.DataFrame, gap: _Gap) -> int | None:
-    """The first turn that the judge scored highest where it is kinder than people, else lowest."""
+    """The first turn with the judge's highest score if it is kinder than people, else with its lowest."""
     if turns.empty:
         return None
-    here = (turns["item"] == gap.item) & (turns["judge"] == gap.judge)
-    mine = turns[here & (turns["criterion"] == gap.criterion)].sort_values("turn")
-    if mine.empty:
+    of_judge = (turns["item"] == gap.item) & (turns["judge"] == gap.judge)
+    rows = turns[of_judge & (turns["criterion"] == gap.criterion)].sort_values("turn")
+    if rows.empty:
         return None
-    scores = mine["score"].tolist()
-    at = scores.index(max(scores) if gap.size > 0 else min(scores))
-    return int(mine["turn"].tolist()[at])
+    extreme = rows["score"].max() if gap.size > 0 else rows["score"].min()
+    return int(rows.loc[rows["score"] == extreme, "turn"].iloc[0])

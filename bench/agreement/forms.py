@@ -1,15 +1,12 @@
-"""Agreement as canonical JSON, and as one tidy CSV: a figure a line."""
+"""Agreement as canonical JSON, and as one tidy CSV with a line for each figure."""
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
-from bench.agreement.figures import Difference, Figure
 from bench.agreement.report import Agreement
-from bench.records import canonical
-from bench.tables import csv_cell
+from bench.records import Record, canonical
+from bench.tables import Cell, csv_table
 
 COLUMNS = (
     "table",
@@ -38,68 +35,52 @@ TABLES = {
     "alpha": "Krippendorff's alpha, ordinal, of all annotators",
     "player": "items of player `name` in the sample",
 }
-"""What a line of the CSV is, by its first column."""
+"""Meaning of a line of the CSV, by its first column."""
 
-Row = dict[str, object]
-
-
-def agreement_json(made: Agreement) -> str:
-    """agreement.json: canonical JSON. Figures that do not exist are null, and say why."""
-    return canonical(made.model_dump(mode="json"))
+Row = dict[str, Cell]
 
 
-def agreement_csv(made: Agreement) -> str:
+def agreement_json(agreement: Agreement) -> str:
+    """agreement.json: canonical JSON. Figures that do not exist are null, with a reason."""
+    return canonical(agreement.model_dump(mode="json"))
+
+
+def agreement_csv(agreement: Agreement) -> str:
     """Every figure as a line; columns COLUMNS."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    writer.writerows([_cell(row.get(column)) for column in COLUMNS] for row in _rows(made))
-    return out.getvalue()
+    return csv_table(COLUMNS, [[row.get(column) for column in COLUMNS] for row in _rows(agreement)])
 
 
-def _cell(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else csv_cell(value)
-
-
-def _rows(made: Agreement) -> Iterator[Row]:
-    for one in made.judged:
-        for judge in one.figures:
-            yield _row("judge", judge, version=one.label, criterion=judge.criterion, name=judge.name)
-        for pair in one.differences:
-            yield _row(
-                "judge_difference",
-                pair,
-                version=one.label,
-                criterion=pair.criterion,
-                name=pair.first,
-                other=pair.second,
-                p_corrected=pair.p_corrected,
-                real=pair.real,
-            )
-        for way in one.ensembles:
-            about: Row = {"version": one.label, "criterion": way.criterion, "name": way.method}
-            yield _row("ensemble", way, **about)
+def _rows(agreement: Agreement) -> Iterator[Row]:
+    for report in agreement.judged:
+        version: Row = {"version": report.label}
+        for judge in report.figures:
+            yield _row("judge", judge, version)
+        for pair in report.differences:
+            yield _row("judge_difference", pair, version, name=pair.first, other=pair.second)
+        for way in report.ensembles:
+            about: Row = {**version, "criterion": way.criterion, "name": way.method}
+            yield _row("ensemble", way, about, p_corrected=None, real=None)
             if way.over_mean is not None:
-                more: Row = {"other": "mean", "p_corrected": way.p_corrected, "real": way.real}
-                yield _row("ensemble_over_mean", way.over_mean, **about, **more)
-    for annotators in made.people.pairs:
-        yield _row(
-            "annotator_pair",
-            annotators,
-            criterion=annotators.criterion,
-            name=annotators.annotator,
-            other=annotators.other,
-        )
-    for each in made.people.each:
-        who: Mapping[str, object] = {"criterion": each.criterion, "name": each.annotator}
-        yield _row("annotator_with_all", each.with_mean_of_all, **who)
-        yield _row("annotator_with_others", each.with_mean_of_others, **who)
-    for alpha in made.people.alpha:
-        yield _row("alpha", alpha, criterion=alpha.criterion)
-    for player in made.sample.players:
+                tested: Row = {"p_corrected": way.p_corrected, "real": _flag(way.real)}
+                yield _row("ensemble_over_mean", way.over_mean, about, other="mean", **tested)
+    people = agreement.people
+    for annotators in people.pairs:
+        yield _row("annotator_pair", annotators, name=annotators.annotator)
+    for each in people.each:
+        about = {"criterion": each.criterion, "name": each.annotator}
+        yield _row("annotator_with_all", each.with_mean_of_all, about)
+        yield _row("annotator_with_others", each.with_mean_of_others, about)
+    for alpha in people.alpha:
+        yield _row("alpha", alpha)
+    for player in agreement.sample.players:
         yield {"table": "player", "name": player.player, "n": player.items}
 
 
-def _row(table: str, figure: Figure | Difference, **more: object) -> Row:
-    names = ("n", "value", "p", "p_method", "low", "high", "reason")
-    return {"table": table, **{name: getattr(figure, name, None) for name in names}, **more}
+def _row(table: str, figure: Record, about: Row | None = None, **more: Cell) -> Row:
+    """The fields of ``figure`` that are columns; ``about`` and ``more`` add and override."""
+    fields = {name: value for name, value in figure.model_dump().items() if name in COLUMNS}
+    return {"table": table, **fields, "real": _flag(fields.get("real")), **(about or {}), **more}
+
+
+def _flag(value: object) -> str | None:
+    return None if value is None else str(value).lower()

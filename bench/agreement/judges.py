@@ -1,4 +1,4 @@
-"""Judges and ensembles of judges against people, and which of their differences are real."""
+"""How well judges and ensembles of judges agree with people, and which of their differences are real."""
 
 from __future__ import annotations
 
@@ -7,23 +7,19 @@ from itertools import combinations
 
 import numpy as np
 import pandas as pd
-from pydantic import Field
 
-from bench.agreement.ensembles import MEAN, METHODS, Material, ensemble, folds_of
-from bench.agreement.figures import Against, Difference, Figure, Resampling, kept_p
+from bench.agreement.coefficients import Against, Coefficient, Difference, Resampling, rounded_p
+from bench.agreement.ensembles import MEAN, METHODS, Ensemble, Material, ensemble, folds_of
 from bench.agreement.panel import Judged, Panel
 from bench.errors import UserError
 from bench.records import Record
 from bench.scores.bootstrap import NOISE_DECIMALS
+from bench.scores.correlation import ALPHA
 from bench.scores.paper import DIGITS, published
 from bench.scores.robust import adjusted
 
-ALPHA = 0.05
-ONE_JUDGE = "one judge: there is nothing to combine"
-NO_JUDGE = "no judge judged the sample"
 
-
-class JudgeFigure(Figure):
+class JudgeAgreement(Coefficient):
     """Spearman's rho of a judge, or of the plain mean of several, with the mean of the annotators."""
 
     criterion: str
@@ -42,11 +38,11 @@ class JudgeDifference(Difference):
     p_corrected: float | None = None
     """Holm's correction for all pairs of this criterion."""
     real: bool | None = None
-    """Whether the corrected p is below 0.05; null where there is none."""
+    """Whether the corrected p is below 0.05; null if there is none."""
 
 
 class Weight(Record):
-    """What a judge counts in an ensemble; where weights were learnt in folds, from the least to the most."""
+    """A judge's weight in an ensemble: lowest, mean and highest over the folds."""
 
     judge: str
     low: float
@@ -54,7 +50,7 @@ class Weight(Record):
     high: float
 
 
-class EnsembleFigure(Figure):
+class EnsembleAgreement(Coefficient):
     """Spearman's rho of one way to combine all judges, and how it differs from the plain mean."""
 
     criterion: str
@@ -69,41 +65,47 @@ class EnsembleFigure(Figure):
 
 
 class Best(Record):
-    """Which way to combine agrees best with people, and what the plain mean costs against it."""
+    """The ensemble that agrees best with people, and how much lower the plain mean is."""
 
     criterion: str
-    method: str | None
-    """Null where no ensemble has a correlation."""
-    value: float | None
-    mean: float | None
-    cost: float | None
-    """Best minus mean: 0 where the mean is best. It is the best of several on these items, so rather too
-    high."""
-    low: float | None
-    high: float | None
-    p_corrected: float | None
-    real: bool | None
+    method: str | None = None
+    """Null if no ensemble has a correlation."""
+    value: float | None = None
+    mean: float | None = None
+    cost: float | None = None
+    """Best minus mean; 0 if the mean is best. Biased upwards, because it is the best of several on the same
+    items."""
+    low: float | None = None
+    high: float | None = None
+    p_corrected: float | None = None
+    real: bool | None = None
     reason: str | None = None
 
 
 class JudgedReport(Record):
-    """All that is measured of the judges of one suite and version."""
+    """Everything measured about the judges of one suite and version."""
 
     label: str
     protocol: str
     judges: tuple[str, ...]
     left_out: dict[str, dict[str, int]]
-    """Judge, then why, to how many items it has no score of."""
+    """Judge to reason to the number of items it has no score of."""
     changed: int
-    """Items left out since their conversation is another now than the one people read."""
+    """Items left out because their conversation has changed since people read it."""
     unmatched: int
-    """Items left out since this suite has no such conversation."""
-    figures: tuple[JudgeFigure, ...]
+    """Items left out because this suite has no such conversation."""
+    figures: tuple[JudgeAgreement, ...]
     differences: tuple[JudgeDifference, ...]
-    ensembles: tuple[EnsembleFigure, ...]
+    ensembles: tuple[EnsembleAgreement, ...]
     best: tuple[Best, ...]
-    reason: str | None = Field(default=None)
-    """Why there is no ensemble; null where there is one."""
+    reason: str | None = None
+    """Why there is no ensemble; null if there is one."""
+
+    def rows(self, measured: Sequence[str]) -> list[tuple[str, list[JudgeAgreement]]]:
+        """The figures as a table: judge or ensemble, and its figure on each criterion of ``measured``."""
+        cells = {(figure.name, figure.criterion): figure for figure in self.figures}
+        names = dict.fromkeys(figure.name for figure in self.figures)
+        return [(name, [cells[name, criterion] for criterion in measured]) for name in names]
 
 
 def judged_report(
@@ -113,30 +115,32 @@ def judged_report(
     resampling: Mapping[str, Resampling],
     wanted: Sequence[Sequence[str]] = (),
 ) -> JudgedReport:
-    """Judges of one version against ``people`` (items x criteria and final).
+    """Compare the judges of one version with ``people`` (items x criteria and final).
 
-    ``wanted``: ensembles to show beside the judges, besides that of all. Raises UserError for unknown names.
+    ``wanted``: ensembles to show in addition to that of all judges. Raises UserError for unknown names.
     """
-    _check(wanted, judged)
+    groups = _groups(judged, wanted)
     tables = panel.by_judge(judged)
-    figures: list[JudgeFigure] = []
+    figures: list[JudgeAgreement] = []
     differences: list[JudgeDifference] = []
-    ensembles: list[EnsembleFigure] = []
+    ensembles: list[EnsembleAgreement] = []
     folds = folds_of(panel.items, ["agreement-folds", panel.name])
     for criterion in panel.measured:
         table, human, draws = tables[criterion], people[criterion], resampling[criterion]
-        groups = _groups(judged.judges, wanted)
-        sides = table.assign(**{name: _plain_mean(table, members) for name, members in groups.items()})
-        against = Against(human, sides, draws)
-        for name in sides.columns:
+        means = {
+            name: table[list(members)].mean(axis=1, skipna=False).round(NOISE_DECIMALS)
+            for name, members in groups.items()
+        }
+        columns = table.assign(**means)
+        against = Against(human, columns, draws)
+        for name in columns.columns:
+            rho = against.coefficient(name).model_dump()
             members = groups.get(name, ())
-            figure = against.figure(name)
-            figures.append(
-                JudgeFigure(criterion=criterion, name=name, members=members, **figure.model_dump())
-            )
-        differences += _differences(criterion, list(sides.columns), against)
+            figures.append(JudgeAgreement(criterion=criterion, name=name, members=members, **rho))
+        differences += _differences(criterion, list(columns.columns), against)
         if len(judged.judges) > 1:
             ensembles += _ensembles(criterion, table, human, folds, judged, draws)
+    nothing = "one judge: there is nothing to combine" if judged.judges else "no judge judged the sample"
     return JudgedReport(
         label=judged.label,
         protocol=judged.protocol,
@@ -148,11 +152,12 @@ def judged_report(
         differences=tuple(differences),
         ensembles=tuple(ensembles),
         best=tuple(_best(name, ensembles) for name in panel.measured) if ensembles else (),
-        reason=None if ensembles else ONE_JUDGE if judged.judges else NO_JUDGE,
+        reason=None if ensembles else nothing,
     )
 
 
-def _check(wanted: Sequence[Sequence[str]], judged: Judged) -> None:
+def _groups(judged: Judged, wanted: Sequence[Sequence[str]]) -> dict[str, tuple[str, ...]]:
+    """Name to members of the ensembles asked for and that of all judges. Raises UserError."""
     for members in wanted:
         unknown = sorted(set(members) - set(judged.judges))
         if unknown or len(set(members)) < 2:
@@ -162,41 +167,28 @@ def _check(wanted: Sequence[Sequence[str]], judged: Judged) -> None:
                 where=judged.label,
                 hint=f"Judges: {', '.join(judged.judges) or 'none'}.",
             )
-
-
-def _groups(judges: Sequence[str], wanted: Sequence[Sequence[str]]) -> dict[str, tuple[str, ...]]:
-    """Ensembles by their names: those asked for, and all judges."""
     groups = [tuple(members) for members in wanted]
-    if len(judges) > 1:
-        groups.append(tuple(judges))
+    if len(judged.judges) > 1:
+        groups.append(tuple(judged.judges))
     return {f"Avg({', '.join(members)})": members for members in groups}
-
-
-def _plain_mean(table: pd.DataFrame, members: Sequence[str]) -> pd.Series:
-    """The mean of the members over the items that all of them scored; NaN elsewhere."""
-    return table[list(members)].mean(axis=1, skipna=False).round(NOISE_DECIMALS)
 
 
 def _differences(criterion: str, names: list[str], against: Against) -> list[JudgeDifference]:
     pairs = [(a, b, against.difference(a, b)) for a, b in combinations(names, 2)]
-    corrected = _holm([made for _, _, made in pairs])
     return [
         JudgeDifference(
-            criterion=criterion,
-            first=a,
-            second=b,
-            p_corrected=p,
-            real=None if p is None else p < ALPHA,
-            **made.model_dump(),
+            criterion=criterion, first=a, second=b, p_corrected=p, real=real, **difference.model_dump()
         )
-        for (a, b, made), p in zip(pairs, corrected, strict=True)
+        for (a, b, difference), (p, real) in zip(pairs, _holm([pair[2] for pair in pairs]), strict=True)
     ]
 
 
-def _holm(made: Sequence[Difference | None]) -> list[float | None]:
-    known = [np.nan if one is None or one.p is None else one.p for one in made]
+def _holm(differences: Sequence[Difference | None]) -> list[tuple[float | None, bool | None]]:
+    """(p after Holm's correction, whether it is below ALPHA) of each difference that has a p."""
+    known = [np.nan if one is None or one.p is None else one.p for one in differences]
     corrected = adjusted(np.asarray(known, dtype=np.float64), "holm")
-    return [None if np.isnan(p) else kept_p(float(p), DIGITS) for p in corrected]
+    values = [None if np.isnan(p) else rounded_p(float(p), DIGITS) for p in corrected]
+    return [(p, None if p is None else p < ALPHA) for p in values]
 
 
 def _ensembles(
@@ -206,44 +198,42 @@ def _ensembles(
     folds: pd.Series,
     judged: Judged,
     draws: Resampling,
-) -> list[EnsembleFigure]:
-    """Every method over the items that people and all judges scored."""
+) -> list[EnsembleAgreement]:
+    """Every method, over the items that people and all judges scored."""
     whole = table.notna().all(axis=1) & human.notna()
-    material = Material(table[whole], human[whole], folds[whole], judged.votes, judged.own)
     n = int(whole.sum())
-    empty = f"{n} items were scored by people and by every judge" if n < 2 else None
-    made = {name: None if empty else ensemble(name, material) for name in METHODS}
+    if n < 2:
+        empty = Ensemble(None, reason=f"{n} items were scored by people and by every judge")
+        combined = dict.fromkeys(METHODS, empty)
+    else:
+        material = Material(table[whole], human[whole], folds[whole], judged.votes, judged.own)
+        combined = {name: ensemble(name, material) for name in METHODS}
     scores = {
-        name: one.scores.reindex(table.index)
-        for name, one in made.items()
-        if one is not None and one.scores is not None
+        name: one.scores.reindex(table.index) for name, one in combined.items() if one.scores is not None
     }
     against = Against(human, pd.DataFrame(scores, index=table.index), draws)
     differences = [
         against.difference(name, MEAN) if name in scores and name != MEAN else None for name in METHODS
     ]
     rows = []
-    for name, difference, p in zip(METHODS, differences, _holm(differences), strict=True):
-        one = made[name]
-        reason = empty or (one.reason if one else None)
-        figure = against.figure(name) if name in scores else Figure(n=n, value=None, reason=reason)
+    for name, difference, (p, real) in zip(METHODS, differences, _holm(differences), strict=True):
+        reason = combined[name].reason
+        rho = against.coefficient(name) if name in scores else Coefficient(n=n, value=None, reason=reason)
         rows.append(
-            EnsembleFigure(
+            EnsembleAgreement(
                 criterion=criterion,
                 method=name,
                 over_mean=difference,
                 p_corrected=p,
-                real=None if p is None else p < ALPHA,
-                weights=_weights(one.weights if one else ()),
-                **figure.model_dump(),
+                real=real,
+                weights=_weights(combined[name].weights),
+                **rho.model_dump(),
             )
         )
     return rows
 
 
 def _weights(folds: Sequence[Mapping[str, float]]) -> tuple[Weight, ...]:
-    if not folds:
-        return ()
     return tuple(
         Weight(
             judge=judge,
@@ -251,35 +241,23 @@ def _weights(folds: Sequence[Mapping[str, float]]) -> tuple[Weight, ...]:
             mean=published(sum(fold[judge] for fold in folds) / len(folds)),
             high=published(max(fold[judge] for fold in folds)),
         )
-        for judge in folds[0]
+        for judge in (folds[0] if folds else ())
     )
 
 
-def _best(criterion: str, ensembles: Sequence[EnsembleFigure]) -> Best:
-    """The method with the highest correlation; the plain mean where another is only its equal."""
-    mine = [one for one in ensembles if one.criterion == criterion]
-    known = [one for one in mine if one.value is not None]
+def _best(criterion: str, ensembles: Sequence[EnsembleAgreement]) -> Best:
+    """The method with the highest correlation; the plain mean if no other is higher."""
+    rows = [row for row in ensembles if row.criterion == criterion]
+    known = [row for row in rows if row.value is not None]
     if not known:
-        return Best(
-            criterion=criterion,
-            method=None,
-            value=None,
-            mean=None,
-            cost=None,
-            low=None,
-            high=None,
-            p_corrected=None,
-            real=None,
-            reason=mine[0].reason,
-        )
-    plain = next((one for one in known if one.method == MEAN), None)
-    best = max(known, key=lambda one: (published(one.value or 0.0), one.method == MEAN))
+        return Best(criterion=criterion, reason=rows[0].reason)
+    best = max(known, key=lambda row: (published(row.value or 0.0), row.method == MEAN))
     over = best.over_mean
     return Best(
         criterion=criterion,
         method=best.method,
         value=best.value,
-        mean=plain.value if plain else None,
+        mean=next((row.value for row in known if row.method == MEAN), None),
         cost=over.value if over else 0.0,
         low=over.low if over else None,
         high=over.high if over else None,

@@ -1,4 +1,4 @@
-"""The tables that agreement is measured on: what people and what judges said of the same items."""
+"""The tables that agreement is measured on: what people and judges said about the same items."""
 
 from __future__ import annotations
 
@@ -11,35 +11,36 @@ import pandas as pd
 from bench.scores.bootstrap import NOISE_DECIMALS
 
 FINAL = "final"
-"""Stands beside the criteria: the mean of all of them, of an item that has all."""
+"""Used beside the criteria: the mean of all of them, for an item that has all."""
+ITEM_COLUMNS = ("item", "player", "character", "situation")
 
 
 @dataclass(frozen=True)
 class Judged:
-    """What the judges of one suite and version, or one table, said of the items."""
+    """What the judges of one suite and version, or of one table, said about the items."""
 
     label: str
-    """How readers tell it from the others."""
+    """Name for readers."""
     protocol: str
     judges: tuple[str, ...]
-    """Also those that judged no item."""
+    """All judges, including those that judged no item."""
     scores: pd.DataFrame
-    """item, judge, criterion, score: float64, NaN or no row where there is none."""
+    """item, judge, criterion, score: float64; NaN or no row if there is none."""
     left_out: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    """Judge, then why, to how many items of the sample have no score by it for that reason."""
+    """Judge to reason to the number of items that have no score by it for that reason."""
     votes: pd.DataFrame = field(default_factory=pd.DataFrame)
-    """Judges x players: each judge's mean final of each player over the whole board, NaN where none."""
+    """Judges x players: each judge's mean final of each player over the whole board, NaN if none."""
     own: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Judge to the players that are the same model, where there are any."""
+    """Judge to the players that are the same model, if there are any."""
     turns: pd.DataFrame = field(default_factory=pd.DataFrame)
-    """item, judge, criterion, turn, score: what the scores are means of; empty where that is not known."""
+    """item, judge, criterion, turn, score: what the scores are means of; empty if unknown."""
     scenes: Mapping[str, tuple[str, str, str]] = field(default_factory=dict)
     """Item to the player, character and situation of its conversation in this suite."""
     suite: str = ""
     changed: tuple[str, ...] = ()
-    """Items whose conversation is another now than the one that people read."""
+    """Items whose conversation has changed since people read it."""
     unmatched: tuple[str, ...] = ()
-    """Items that are no conversation of this suite."""
+    """Items that are not a conversation of this suite."""
 
 
 @dataclass(frozen=True)
@@ -51,64 +52,57 @@ class Panel:
     language: str
     criteria: tuple[str, ...]
     items: pd.DataFrame
-    """item, player, character, situation: the last three None where they are not known. One row an item."""
+    """One row per item. Columns ITEM_COLUMNS; the last three are None if unknown."""
     ratings: pd.DataFrame
-    """item, annotator, criterion, score: float64, NaN where the annotator gave none."""
+    """item, annotator, criterion, score: float64, NaN if the annotator gave none."""
     judged: tuple[Judged, ...]
     refused: int = 0
     """Items in which an annotator saw a refusal."""
     with_final: bool = True
-    """Whether the criteria are of the same items, so that their mean is something."""
+    """Whether the criteria score the same items, so that their mean is meaningful."""
 
     @property
     def measured(self) -> tuple[str, ...]:
-        """The criteria and, where there are several of the same items, ``final``."""
+        """The criteria and, if several score the same items, ``final``."""
         return (*self.criteria, FINAL) if self.with_final and len(self.criteria) > 1 else self.criteria
 
     @property
     def annotators(self) -> tuple[str, ...]:
-        """Who gave at least one score, sorted."""
+        """Everyone who gave at least one score, sorted."""
         return tuple(sorted(set(self.ratings.loc[self.ratings["score"].notna(), "annotator"])))
 
     def by_annotator(self) -> dict[str, pd.DataFrame]:
-        """Per criterion and final: items x annotators."""
-        return wide(self, self.ratings, "annotator", self.annotators)
+        """Items x annotators, for each criterion and final."""
+        return self._wide(self.ratings, "annotator", self.annotators)
 
     def by_judge(self, judged: Judged) -> dict[str, pd.DataFrame]:
-        """Per criterion and final: items x judges."""
-        return wide(self, judged.scores, "judge", judged.judges)
+        """Items x judges, for each criterion and final."""
+        return self._wide(judged.scores, "judge", judged.judges)
 
+    def _wide(self, scores: pd.DataFrame, rater: str, raters: Sequence[str]) -> dict[str, pd.DataFrame]:
+        """Scores as items (in the panel's order) x ``raters``, for each criterion and final; NaN if missing.
 
-def wide(panel: Panel, scores: pd.DataFrame, rater: str, raters: Sequence[str]) -> dict[str, pd.DataFrame]:
-    """Per criterion and final: the scores as items (index, the panel's order) x ``raters``; NaN where none.
-
-    A rater's final of an item is the mean of its criteria, and is there only where all of them are. Values
-    are rounded to NOISE_DECIMALS, so that means that are equal are one value; means of these are rounded anew
-    where they are ranked (see bench.agreement.figures).
-    """
-    items = pd.Index(panel.items["item"], name="item")
-    tables: dict[str, pd.DataFrame] = {}
-    for criterion in panel.criteria:
-        mine = scores[scores["criterion"] == criterion]
-        table = mine.pivot(index="item", columns=rater, values="score")
-        tables[criterion] = table.reindex(index=items, columns=list(raters)).astype("float64")
-    if FINAL in panel.measured:
-        stacked = np.stack([tables[criterion].to_numpy() for criterion in panel.criteria])
-        tables[FINAL] = pd.DataFrame(stacked.mean(axis=0), index=items, columns=list(raters))
-    return {name: table.round(NOISE_DECIMALS) for name, table in tables.items()}
+        A rater's final of an item is the mean of its criteria, if it gave all of them. Values are rounded to
+        NOISE_DECIMALS, so that equal means are equal numbers.
+        """
+        items = pd.Index(self.items["item"], name="item")
+        tables: dict[str, pd.DataFrame] = {}
+        for criterion in self.criteria:
+            rows = scores[scores["criterion"] == criterion]
+            table = rows.pivot(index="item", columns=rater, values="score")
+            tables[criterion] = table.reindex(index=items, columns=list(raters)).astype("float64")
+        if FINAL in self.measured:
+            stacked = np.stack([tables[criterion].to_numpy() for criterion in self.criteria])
+            tables[FINAL] = pd.DataFrame(stacked.mean(axis=0), index=items, columns=list(raters))
+        return {name: table.round(NOISE_DECIMALS) for name, table in tables.items()}
 
 
 def consensus(by_annotator: Mapping[str, pd.DataFrame], criteria: Sequence[str]) -> pd.DataFrame:
-    """Items x criteria (and final): the mean over the annotators who scored the item, as the paper takes it.
+    """Items x criteria (and final): the mean over the annotators who scored the item, as in the paper.
 
-    The final is the mean of the criteria's means, where all of them are there. NaN where nobody scored.
+    The final is the mean of the criteria's means, if all exist. NaN if nobody scored the item.
     """
-    table = pd.DataFrame({name: mean_over(by_annotator[name]) for name in criteria})
+    table = pd.DataFrame({name: by_annotator[name].mean(axis=1).astype("float64") for name in criteria})
     if FINAL in by_annotator:
         table[FINAL] = table[list(criteria)].mean(axis=1, skipna=False)
     return table.round(NOISE_DECIMALS)
-
-
-def mean_over(table: pd.DataFrame) -> pd.Series:
-    """The mean of each row over what is there; NaN, without a warning, where nothing is."""
-    return table.mean(axis=1, skipna=True) if table.shape[1] else pd.Series(np.nan, index=table.index)

@@ -5,37 +5,35 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import combinations
 
-import numpy as np
 import pandas as pd
 
-from bench.agreement.alpha import NOBODY, ONE, alpha_figure
-from bench.agreement.figures import Against, Figure, Resampling
+from bench.agreement.alpha import NOBODY, ONE_ANNOTATOR, alpha_of
+from bench.agreement.coefficients import Against, Coefficient, Resampling
 from bench.records import Record
 from bench.scores.bootstrap import NOISE_DECIMALS
 
 
-class AnnotatorPair(Figure):
-    """Spearman's rho of two annotators over the items that both scored."""
+class AnnotatorPair(Coefficient):
+    """Spearman's rho of two annotators, over the items that both scored."""
 
     criterion: str
     annotator: str
     other: str
 
 
-class AnnotatorFigure(Record):
-    """One annotator against the rest, over items that at least one other scored too."""
+class AnnotatorAgreement(Record):
+    """One annotator against the rest, over the items that at least one other scored too."""
 
     criterion: str
     annotator: str
     items: int
     """Items that the annotator scored."""
-    with_mean_of_all: Figure
-    """The paper's row: the mean contains the annotator's own scores, so this is too high."""
-    with_mean_of_others: Figure
-    """Nobody is compared with itself."""
+    with_mean_of_all: Coefficient
+    """The paper's row. Too high, because the mean contains the annotator's own scores."""
+    with_mean_of_others: Coefficient
 
 
-class Alpha(Figure):
+class Alpha(Coefficient):
     """Krippendorff's alpha, ordinal, of all annotators."""
 
     criterion: str
@@ -48,55 +46,61 @@ class People(Record):
     annotators: tuple[str, ...]
     alpha: tuple[Alpha, ...]
     pairs: tuple[AnnotatorPair, ...]
-    each: tuple[AnnotatorFigure, ...]
+    each: tuple[AnnotatorAgreement, ...]
     reason: str | None
-    """Why there is no pair; null where there is one."""
+    """Why there is no pair; null if there is one."""
+
+    def pair_of(self, criterion: str) -> dict[tuple[str, str], AnnotatorPair]:
+        """The pairs of one criterion by their two annotators, in either order."""
+        pairs = [pair for pair in self.pairs if pair.criterion == criterion]
+        there = {(pair.annotator, pair.other): pair for pair in pairs}
+        return there | {(pair.other, pair.annotator): pair for pair in pairs}
+
+    def each_of(self, criterion: str) -> list[AnnotatorAgreement]:
+        """Every annotator against the rest, on one criterion."""
+        return [row for row in self.each if row.criterion == criterion]
 
 
 def people_of(tables: Mapping[str, pd.DataFrame], resampling: Mapping[str, Resampling]) -> People:
-    """The agreement of annotators; ``tables``: per criterion and final, items x annotators."""
+    """The agreement of annotators. ``tables``: items x annotators for each criterion and final."""
     names = tuple(map(str, next(iter(tables.values())).columns)) if tables else ()
     pairs: list[AnnotatorPair] = []
-    each: list[AnnotatorFigure] = []
+    each: list[AnnotatorAgreement] = []
     alphas: list[Alpha] = []
     for criterion, table in tables.items():
         draws = resampling[criterion]
-        made = alpha_figure(table, draws)
-        alphas.append(Alpha(criterion=criterion, annotators=len(names), **made.model_dump()))
-        each += [_annotator(criterion, table, name, draws) for name in names]
+        alpha = alpha_of(table, draws)
+        alphas.append(Alpha(criterion=criterion, annotators=len(names), **alpha.model_dump()))
+        each += [_against_the_rest(criterion, table, name, draws) for name in names]
         for first, second in combinations(names, 2):
-            figure = Against(table[first], table[[second]], draws).figure(second)
-            pair = AnnotatorPair(criterion=criterion, annotator=first, other=second, **figure.model_dump())
-            pairs.append(pair)
+            rho = Against(table[first], table[[second]], draws).coefficient(second)
+            pairs.append(
+                AnnotatorPair(criterion=criterion, annotator=first, other=second, **rho.model_dump())
+            )
     return People(
         annotators=names,
         alpha=tuple(alphas),
         pairs=tuple(pairs),
         each=tuple(each),
-        reason=None if len(names) > 1 else ONE if names else NOBODY,
+        reason=None if len(names) > 1 else ONE_ANNOTATOR if names else NOBODY,
     )
 
 
-def _annotator(criterion: str, table: pd.DataFrame, name: str, draws: Resampling) -> AnnotatorFigure:
+def _against_the_rest(
+    criterion: str, table: pd.DataFrame, name: str, draws: Resampling
+) -> AnnotatorAgreement:
     rest = table.drop(columns=name)
-    shared = rest.notna().any(axis=1)
-    mine = table[name].where(shared)
-    if rest.shape[1] == 0:
-        none = Figure(n=0, value=None, reason=ONE)
-        return AnnotatorFigure(
-            criterion=criterion,
-            annotator=name,
-            items=int(table[name].notna().sum()),
-            with_mean_of_all=none,
-            with_mean_of_others=none,
-        )
-    means = pd.DataFrame({"all": table.mean(axis=1), "others": rest.mean(axis=1)}).round(NOISE_DECIMALS)
-    means = means.where(shared, np.nan)
-    against = Against(mine, means, draws)
-    return AnnotatorFigure(
+    if rest.shape[1]:
+        shared = rest.notna().any(axis=1)
+        means = pd.DataFrame({"all": table.mean(axis=1), "others": rest.mean(axis=1)})
+        against = Against(table[name].where(shared), means.round(NOISE_DECIMALS).where(shared), draws)
+        with_all, with_others = against.coefficient("all"), against.coefficient("others")
+    else:
+        with_all = with_others = Coefficient(n=0, value=None, reason=ONE_ANNOTATOR)
+    return AnnotatorAgreement(
         criterion=criterion,
         annotator=name,
         items=int(table[name].notna().sum()),
-        with_mean_of_all=against.figure("all"),
-        with_mean_of_others=against.figure("others"),
+        with_mean_of_all=with_all,
+        with_mean_of_others=with_others,
     )

@@ -1,13 +1,13 @@
-"""agreement.json: everything that is measured of one sample, in one record."""
+"""agreement.json: everything measured about one sample, in one record."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import pandas as pd
 
+from bench.agreement.coefficients import RESAMPLES, Resampling, Unit
 from bench.agreement.disputes import Dispute, disputes
-from bench.agreement.figures import RESAMPLES, Resampling, Unit
 from bench.agreement.judges import JudgedReport, judged_report
 from bench.agreement.panel import Panel, consensus
 from bench.agreement.people import People, people_of
@@ -19,27 +19,27 @@ REFUSALS = {
     "lowest": "a judgement that saw a refusal counts as the lowest score on every criterion",
     "as-scored": "a judgement that saw a refusal counts with the scores that it gave",
 }
-"""What can become of a judgement that saw a refusal. What people gave counts as they gave it, always."""
+"""Ways to treat a judgement that saw a refusal. People's scores always count as given."""
 
 
 class SampledPlayer(Record):
-    """A row of the paper's Table 5: how many of the sample's items are a player's."""
+    """A row of the paper's Table 5: how many of the sample's items belong to a player."""
 
     player: str | None
-    """Null: not known."""
+    """Null if unknown."""
     items: int
     rated: int
-    """Of them, scored by at least one annotator."""
+    """Items of the player that at least one annotator scored."""
 
 
 class Sample(Record):
-    """What was rated, and by how many."""
+    """What was rated, and by how many annotators."""
 
     items: int
     rated: int
     """Items with a score by at least one annotator."""
     rated_by: dict[str, int]
-    """Number of annotators to how many items exactly so many scored on at least one criterion."""
+    """Number of annotators to the number of items that exactly so many scored on at least one criterion."""
     refused: int
     """Items in which an annotator saw a refusal. Their scores count as given."""
     players: tuple[SampledPlayer, ...]
@@ -54,21 +54,21 @@ class Agreement(Record):
     suite: str
     language: str
     criteria: tuple[str, ...]
-    """Without ``final``, which is their mean."""
+    """Without ``final``, their mean."""
     measured: tuple[str, ...]
-    """What every table has: the criteria, and final where it exists."""
+    """The criteria, and final if it exists: every table has these."""
     refusals: str
     """A key of REFUSALS."""
     resamples: int
     unit: str
-    """What resamples draw: conversations, or players with all their conversations."""
+    """Resampling unit: conversations, or players with all their conversations."""
     sample: Sample
     judged: tuple[JudgedReport, ...]
-    """One a suite and version."""
+    """One per suite and version."""
     people: People
     disputes: tuple[Dispute, ...]
     notes: tuple[str, ...]
-    """What to keep in mind, in sentences."""
+    """Caveats, in sentences."""
 
 
 def agreement_of(
@@ -79,26 +79,23 @@ def agreement_of(
     resamples: int = RESAMPLES,
     ensembles: Sequence[Sequence[str]] = (),
 ) -> Agreement:
-    """Measure everything. Raises UserError where the sample is empty or an ensemble names no judge."""
+    """Measure everything. Raises UserError if the sample is empty or an ensemble has an unknown judge."""
     if panel.items.empty:
         raise UserError("the sample holds no item", where=panel.name)
-    players = panel.items["player"]
+    items, players = panel.items["item"].tolist(), panel.items["player"]
     if unit == "players" and players.isna().any():
         raise UserError(
-            "the players of some items are not known, so players cannot be drawn",
+            "the players of some items are not known, so players cannot be resampled",
             where=panel.name,
-            hint="Draw conversations; or, of a table, name the players' column by --group.",
+            hint="Resample conversations; for a table, name the column of players with --group.",
         )
     by_annotator = panel.by_annotator()
     people = consensus(by_annotator, panel.criteria)
-    units = players if unit == "players" else panel.items["item"]
+    units = players.tolist() if unit == "players" else items
     resampling = {
-        name: Resampling(
-            panel.items["item"].tolist(), units.tolist(), ["agreement", panel.name, name, unit], resamples
-        )
+        name: Resampling(items, units, ["agreement", panel.name, name, unit], resamples)
         for name in panel.measured
     }
-    judged = tuple(judged_report(panel, one, people, resampling, ensembles) for one in panel.judged)
     return Agreement(
         name=panel.name,
         suite=panel.suite,
@@ -109,9 +106,9 @@ def agreement_of(
         resamples=resamples,
         unit=unit,
         sample=_sample(panel),
-        judged=judged,
+        judged=tuple(judged_report(panel, one, people, resampling, ensembles) for one in panel.judged),
         people=people_of(by_annotator, resampling),
-        disputes=tuple(found for one in panel.judged for found in disputes(panel, one, people, by_annotator)),
+        disputes=tuple(row for one in panel.judged for row in disputes(panel, one, people, by_annotator)),
         notes=tuple(_notes(panel, unit)),
     )
 
@@ -119,7 +116,6 @@ def agreement_of(
 def _sample(panel: Panel) -> Sample:
     scored = panel.ratings[panel.ratings["score"].notna()]
     counts = scored.groupby("item")["annotator"].nunique().reindex(panel.items["item"], fill_value=0)
-    how_often = counts.value_counts().sort_index()
     table = panel.items.assign(rated=(counts > 0).to_numpy())
     players = [
         SampledPlayer(
@@ -130,32 +126,31 @@ def _sample(panel: Panel) -> Sample:
     return Sample(
         items=len(panel.items),
         rated=int((counts > 0).sum()),
-        rated_by={str(number): int(times) for number, times in how_often.items()},
+        rated_by={str(number): int(times) for number, times in counts.value_counts().sort_index().items()},
         refused=panel.refused,
-        players=tuple(sorted(players, key=lambda one: (-one.items, one.player is None, one.player or ""))),
+        players=tuple(sorted(players, key=lambda row: (-row.items, row.player is None, row.player or ""))),
     )
 
 
-def _notes(panel: Panel, unit: Unit) -> list[str]:
-    notes: list[str] = []
+def _notes(panel: Panel, unit: Unit) -> Iterator[str]:
     players = panel.items["player"].nunique()
-    if unit == "conversations" and 0 < players < len(panel.items):
-        notes.append(
-            f"p and intervals take the {len(panel.items)} items for independent. They are of {players} "
-            "players, and those of one player are alike: what other players would give is less certain."
-        )
-    if unit == "conversations" and players == 0:
-        notes.append("p and intervals take items for independent: what they belong to is not known.")
     if unit == "players":
-        notes.append("Intervals draw players; p still takes items for independent.")
-    for one in panel.judged:
-        if one.changed:
-            notes.append(
-                f"{one.label}: {len(one.changed)} items are left out, since their conversation is another "
-                "now than the one that people read."
+        yield "Intervals resample players; p still treats items as independent."
+    elif players == 0:
+        yield "p and intervals treat items as independent: it is not known what they belong to."
+    elif players < len(panel.items):
+        yield (
+            f"p and intervals treat the {len(panel.items)} items as independent. They come from {players} "
+            "players, and items of one player are alike, so results for other players are less certain."
+        )
+    for judged in panel.judged:
+        if judged.changed:
+            yield (
+                f"{judged.label}: {len(judged.changed)} items are left out because their conversation has "
+                "changed since people read it."
             )
-        if one.unmatched:
-            notes.append(
-                f"{one.label}: {len(one.unmatched)} items are left out, since it has no such conversation."
+        if judged.unmatched:
+            yield (
+                f"{judged.label}: {len(judged.unmatched)} items are left out because this suite has no such "
+                "conversation."
             )
-    return notes

@@ -179,10 +179,8 @@ def _table(
     item: str | None,
     group: str | None,
 ) -> Panel:
-    from bench.agreement.sheet import sheet_panel
+    from bench.agreement.sheet import SheetColumns, sheet_panel
 
     if not _names(human) or not _names(judges):
         raise UserError("--table needs --human and --judges", hint="Name columns of it, as in --human anna.")
-    return sheet_panel(
-        Path(path), human=_names(human), judges=_names(judges), criterion=criterion, item=item, group=group
-    )
+    return sheet_panel(Path(path), SheetColumns(_names(human), _names(judges), criterion, item, group))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from bench.agreement.coefficients import Coefficient, Difference
 from bench.agreement.ensembles import METHODS
-from bench.agreement.figures import Difference, Figure
 from bench.agreement.judges import JudgedReport
 from bench.agreement.panel import FINAL
 from bench.agreement.report import REFUSALS, Agreement
@@ -51,7 +51,7 @@ class _Reasons:
         return "".join(f"[{n}] {printable(reason)}\n" for n, reason in enumerate(self._all, start=1))
 
 
-def _value(figure: Figure, reasons: _Reasons, *, interval: bool = True, n: bool = True) -> str:
+def _value(figure: Coefficient, reasons: _Reasons, *, interval: bool = True, n: bool = True) -> str:
     """A figure as ``0.448* [0.34, 0.55] (250)``."""
     if figure.value is None:
         return f"{DASH}{reasons.mark(figure.reason)}" + (f" ({figure.n})" if n else "")
@@ -240,7 +240,7 @@ def _people(made: Agreement, criterion: str) -> str:
         for one in names
     ]
     each = {row.annotator: row for row in people.each if row.criterion == criterion}
-    last: Sequence[tuple[str, Callable[[str], Figure]]] = (
+    last: Sequence[tuple[str, Callable[[str], Coefficient]]] = (
         ("mean of all (the paper's row)", lambda name: each[name].with_mean_of_all),
         ("mean of the others", lambda name: each[name].with_mean_of_others),
     )

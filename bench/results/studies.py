@@ -18,8 +18,8 @@ from pydantic import Field
 
 from bench.errors import RecordError, UserError
 from bench.files import write_atomically
-from bench.records import SCHEMA_VERSION, Criterion, Record, canonical
-from bench.results import read_record
+from bench.records import SCHEMA_VERSION, Criterion, Record, canonical, messages_sha256
+from bench.results import ResultsTree, read_record
 from bench.slugs import slug
 
 HUMAN = "human"
@@ -147,6 +147,20 @@ class Study:
             for annotation in record.annotations
             if annotation.is_refusal and not annotation.cancelled
         )
+
+
+SceneKey = tuple[str, str, str]
+"""Player, character and situation of a conversation."""
+
+
+def message_hashes(tree: ResultsTree, suite: str, language: str, version: str = "") -> dict[SceneKey, str]:
+    """SHA-256 of the messages of every complete conversation of a board (of one version if given)."""
+    return {
+        (talk.player, talk.character, talk.situation): messages_sha256(talk.messages)
+        for info in tree.players(suite, language)
+        for talk in tree.conversations(suite, language, info.player)
+        if talk.status == "complete" and version in ("", talk.version)
+    }
 
 
 def study_folder(results: Path, study: str) -> Path:

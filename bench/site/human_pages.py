@@ -16,12 +16,12 @@ from bench.agreement.forms import agreement_csv, agreement_json
 from bench.agreement.judges import JudgedReport
 from bench.agreement.people import People
 from bench.agreement.report import REFUSALS, Agreement, SampledPlayer, agreement_of
-from bench.agreement.study import hashes, match, study_panel
+from bench.agreement.study import has_judges, study_panel
 from bench.catalog import Catalog
 from bench.figures import FORMS, Form, rendered
 from bench.results import ResultsTree
-from bench.results.studies import StudyFile, load_study, read_study, studies
-from bench.scores.frame import Frames, load
+from bench.results.studies import load_study, read_study, studies
+from bench.scores.frame import load
 from bench.site import paths
 from bench.site.context import BoardContext, Page
 from bench.site.labels import language_name
@@ -71,15 +71,9 @@ def study_report(
     for suite, language in sorted(boards, key=lambda board: (board[0] != slug(place.suite), board)):
         if language == slug(place.language):
             found = load(tree, suite, language)
-            if _judges(study.file, tree, found):
+            if has_judges(study.file, tree, found):
                 frames.append(found)
     return agreement_of(study_panel(study, tree, frames, catalog=catalog))
-
-
-def _judges(file: StudyFile, tree: ResultsTree, frames: Frames) -> bool:
-    """Whether a board's judges scored the study's criteria, of at least one of its conversations."""
-    wanted = {criterion.name for criterion in file.criteria}
-    return wanted <= set(frames.criteria) and bool(match(file.items, hashes(tree, frames))[0])
 
 
 def study_page(made: Agreement, place: StudyPlace, contexts: Sequence[BoardContext], pages: Pages) -> Page:

@@ -104,7 +104,7 @@ def test_output_is_written_once(results: Path, tmp_path: Path) -> None:
 def test_players_can_be_drawn(results: Path) -> None:
     data = json.loads(of_study(results, "--format", "json", "--resample", "players"))
     assert data["unit"] == "players"
-    assert any("draw players" in note for note in data["notes"])
+    assert any("resample players" in note for note in data["notes"])
 
 
 def table(path: Path, *lines: str) -> str:
@@ -173,11 +173,11 @@ def test_names_of_a_table_cannot_act_in_a_terminal_or_spreadsheet(tmp_path: Path
         (["h,j"], [], "holds no line"),
         (["h,j", "1"], [], "more or fewer cells"),
         (["h,j", "1,2,3"], [], "more or fewer cells"),
-        (["h,j,i", "1,2,a", "2,2,a"], ["--item", "i"], "'a' has 'score' a second time"),
+        (["h,j,i", "1,2,a", "2,2,a"], ["--item", "i"], "second line for 'a'"),
         (
             ["h,j,i,c,g", "1,2,a,x,p", "2,2,a,y,q"],
             ["--item", "i", "--criterion", "c", "--group", "g"],
-            "is of",
+            "belongs to",
         ),
         (["h,j", "1,2"], ["--ensemble", "j,m"], "has no judge m"),
         (["h,j", "1,2"], ["--ensemble", "j"], "needs two judges"),

@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from bench.agreement.alpha import alpha_figure, resampled_alpha
-from bench.agreement.figures import Resampling
+from bench.agreement.alpha import alpha_of, resampled_alpha
+from bench.agreement.coefficients import Resampling
 from bench.agreement.people import People, people_of
 from bench.agreement.report import agreement_of
 from tests.agreement.simulated import panel_of, sample
@@ -67,7 +67,7 @@ def test_alpha_by_hand() -> None:
     chance 2 * 3 * 1 of 4 * 3. Alpha = 1 - (2/4) / (6/12) = 0, whatever the distance."""
     scores = table([1, 1], [1, 2])
     draws = Resampling(["i0", "i1"], ["i0", "i1"], ["t"], 10)
-    assert alpha_figure(scores, draws).value == 0.0
+    assert alpha_of(scores, draws).value == 0.0
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_alpha_by_hand() -> None:
     [
         ([[1, 2, 3]], "one annotator: there is nobody to compare with"),
         ([[1, 2, np.nan], [np.nan, np.nan, 3]], "no item was scored by two annotators"),
-        ([[3, 3, 3], [3, 3, 3]], "all scores are the same: agreement cannot be told from habit"),
+        ([[3, 3, 3], [3, 3, 3]], "all scores are the same, so alpha is undefined"),
     ],
 )
 def test_alpha_that_does_not_exist_says_why(columns: list[list[float]], reason: str) -> None:

@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from bench.agreement.report import Agreement, agreement_of
-from bench.agreement.sheet import sheet_panel
+from bench.agreement.sheet import SheetColumns, sheet_panel
 
 TABLE = Path(__file__).resolve().parents[3] / "shared" / "external" / "characterbench_scores.csv"
 pytestmark = [
@@ -27,7 +27,7 @@ def table() -> pd.DataFrame:
 @pytest.fixture(scope="module")
 def made(table: pd.DataFrame) -> Agreement:
     judges = [name for name in table.columns if name.startswith("pred_")]
-    return agreement_of(sheet_panel(TABLE, human=["gold"], judges=judges, criterion="dimension"))
+    return agreement_of(sheet_panel(TABLE, SheetColumns(["gold"], judges, criterion="dimension")))
 
 
 def test_judges_of_every_dimension_are_those_of_scipy(made: Agreement, table: pd.DataFrame) -> None:

@@ -16,7 +16,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from bench.agreement.figures import Difference, Figure
+from bench.agreement.coefficients import Coefficient, Difference
 from bench.agreement.report import Agreement, agreement_of
 from tests.agreement.simulated import ANNOTATORS, JUDGES, panel_of, sample
 
@@ -51,7 +51,7 @@ def truth() -> dict[Key, float]:
     return found
 
 
-def figures(made: Agreement) -> Iterator[tuple[Key, Figure | Difference]]:
+def figures(made: Agreement) -> Iterator[tuple[Key, Coefficient | Difference]]:
     for judge in made.judged[0].figures:
         yield ("judge", judge.name), judge
     for pair in made.judged[0].differences:

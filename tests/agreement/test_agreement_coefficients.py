@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from bench.agreement.figures import MANY, Against, Resampling, resampled_spearman
+from bench.agreement.coefficients import MANY, Against, Resampling, resampled_spearman
 from bench.scores.correlation import DRAWS
 
 pytestmark = pytest.mark.filterwarnings("error")
@@ -37,7 +37,7 @@ def likert(n: int, seed: int = 0, missing: float = 0.0) -> tuple[pd.Series, pd.D
 @pytest.mark.parametrize("missing", [0.0, 0.2])
 def test_value_is_that_of_scipy_over_the_pairs_that_are_there(n: int, missing: float) -> None:
     people, sides = likert(n, n, missing)
-    made = Against(people, sides, resampling(n)).figure("a")
+    made = Against(people, sides, resampling(n)).coefficient("a")
     both = pd.DataFrame({"x": sides["a"], "y": people}).dropna()
     assert made.n == len(both)
     assert made.value == pytest.approx(stats.spearmanr(both["x"], both["y"]).statistic, abs=1e-12)
@@ -46,7 +46,7 @@ def test_value_is_that_of_scipy_over_the_pairs_that_are_there(n: int, missing: f
 def test_p_of_many_pairs_is_that_of_scipy() -> None:
     for seed in range(5):
         people, sides = likert(MANY + 10, seed)
-        made = Against(people, sides, resampling(MANY + 10)).figure("a")
+        made = Against(people, sides, resampling(MANY + 10)).coefficient("a")
         assert made.p_method == "t"
         assert made.p == pytest.approx(stats.spearmanr(sides["a"], people).pvalue, abs=1e-12)
 
@@ -54,7 +54,7 @@ def test_p_of_many_pairs_is_that_of_scipy() -> None:
 def test_p_of_few_pairs_counts_all_orders() -> None:
     """Of the 24 orders of four things, 2 have a rho of 1 or -1."""
     x = pd.Series([1.0, 2.0, 3.0, 4.0], index=items(4))
-    made = Against(x, pd.DataFrame({"a": x}), resampling(4)).figure("a")
+    made = Against(x, pd.DataFrame({"a": x}), resampling(4)).coefficient("a")
     assert (made.value, made.p, made.p_method) == (1.0, round(2 / 24, 12), "exact")
 
 
@@ -63,12 +63,12 @@ def test_p_below_what_random_orders_can_show_is_approximated() -> None:
     x = pd.Series(np.arange(40.0), index=items(40))
     y = x.copy()
     y.iloc[:2] = [1.0, 0.0]
-    strong = Against(x, pd.DataFrame({"a": y}), resampling(40)).figure("a")
+    strong = Against(x, pd.DataFrame({"a": y}), resampling(40)).coefficient("a")
     assert strong.p_method == "t"
     assert strong.p is not None
     assert strong.p < 1 / (1 + DRAWS)
     people, sides = likert(40, 1)
-    assert Against(people, sides, resampling(40)).figure("a").p_method == "permutation"
+    assert Against(people, sides, resampling(40)).coefficient("a").p_method == "permutation"
 
 
 @pytest.mark.parametrize("noise", [1.5, 0.8, 0.3])
@@ -77,7 +77,7 @@ def test_no_p_that_is_more_than_0_is_rounded_to_0(noise: float) -> None:
     x = pd.Series(rng.normal(size=250), index=items(250))
     sides = pd.DataFrame({"a": x + noise * rng.normal(size=250), "b": rng.normal(size=250)})
     against = Against(x, sides, resampling(250))
-    made = against.figure("a")
+    made = against.coefficient("a")
     expected = stats.spearmanr(sides["a"], x).pvalue
     assert 0 < expected < 1e-12
     assert made.p == pytest.approx(expected, rel=1e-2)
@@ -99,7 +99,7 @@ def test_resamples_are_those_of_scipy() -> None:
 def test_interval_is_the_middle_of_the_resamples() -> None:
     people, sides = likert(80, 2)
     draws = resampling(80, resamples=1000)
-    made = Against(people, sides, draws).figure("a")
+    made = Against(people, sides, draws).coefficient("a")
     spread = resampled_spearman(
         sides["a"].to_numpy(), people.to_numpy(), draws.counts(np.ones(80, dtype=bool))
     )
@@ -129,7 +129,7 @@ def test_players_are_drawn_with_all_their_conversations() -> None:
 def test_what_does_not_exist_says_why(people: list[float], judge: list[float], n: int, reason: str) -> None:
     sides = pd.DataFrame({"a": judge, "b": [4.0, 3.0, 2.0, 1.0]}, index=items(4), dtype="float64")
     against = Against(pd.Series(people, index=items(4), dtype="float64"), sides, resampling(4))
-    made = against.figure("a")
+    made = against.coefficient("a")
     assert (made.value, made.p, made.low, made.high) == (None, None, None, None)
     assert (made.n, made.reason) == (n, reason)
     difference = against.difference("a", "b")
@@ -138,12 +138,12 @@ def test_what_does_not_exist_says_why(people: list[float], judge: list[float], n
 
 
 def test_no_interval_from_four_pairs_or_of_a_perfect_order() -> None:
-    four = Against(*likert(4, 8), resampling(4)).figure("a")
+    four = Against(*likert(4, 8), resampling(4)).coefficient("a")
     assert four.low is None
     assert four.reason is not None
-    assert "4 things" in four.reason
+    assert "there are 4" in four.reason
     x = pd.Series(np.arange(60.0), index=items(60))
-    perfect = Against(x, pd.DataFrame({"a": -x}), resampling(60)).figure("a")
+    perfect = Against(x, pd.DataFrame({"a": -x}), resampling(60)).coefficient("a")
     assert (perfect.value, perfect.p, perfect.low) == (-1.0, 0.0, None)
     assert perfect.reason is not None
     assert "perfect" in perfect.reason
@@ -153,7 +153,7 @@ def test_no_interval_where_most_resamples_are_constant() -> None:
     """One item of ten differs: a third of the resamples lack it, so the others alone would mislead."""
     people = pd.Series([1.0] * 9 + [2.0], index=items(10))
     sides = pd.DataFrame({"a": np.arange(10.0)}, index=items(10))
-    made = Against(people, sides, resampling(10)).figure("a")
+    made = Against(people, sides, resampling(10)).coefficient("a")
     assert made.value is not None
     assert made.low is None
     assert made.reason is not None
@@ -185,5 +185,5 @@ def test_two_judges_that_order_alike_do_not_differ() -> None:
 
 def test_equal_calls_give_equal_figures() -> None:
     people, sides = likert(70)
-    first = Against(people, sides, resampling(70)).figure("a")
-    assert first == Against(people, sides[["b", "a"]], resampling(70)).figure("a")
+    first = Against(people, sides, resampling(70)).coefficient("a")
+    assert first == Against(people, sides[["b", "a"]], resampling(70)).coefficient("a")

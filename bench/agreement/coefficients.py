@@ -1,0 +1,245 @@
+"""Spearman correlations with p and bootstrap interval, and paired differences between them.
+
+A resample is a vector of counts: how often each item was drawn. Correlations of resamples are computed from
+the counts and average ranks. Those are half-integers, so the values are exact and the same on every machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from scipy import stats
+
+from bench.records import Record, sha256_of
+from bench.scores.bootstrap import (
+    CONFIDENCE,
+    NOISE_DECIMALS,
+    Array,
+    draw_counts,
+    interval,
+    stable_stream,
+)
+from bench.scores.correlation import DRAWS, LEAST, LEAST_FOR_INTERVAL, SAME, TIE_DECIMALS, chance, rho
+from bench.scores.paper import DIGITS, published
+
+RESAMPLES = 2_000
+MANY = 50
+"""From this many pairs on, p is Student's t approximation, as in the paper. Random orders cannot show a p
+below 0.0001, and with this many pairs the two agree."""
+LEAST_BY_ORDERS = 1 / (1 + DRAWS)
+"""The smallest p that random orders can show."""
+USABLE = 0.9
+"""An interval needs a value in at least this share of the resamples."""
+UNSTEADY = "no interval: few scores differ, so too many resamples have no value"
+PERFECT = "no interval: every resample of a perfect order is perfect"
+
+Unit = Literal["conversations", "players"]
+Mask = npt.NDArray[np.bool_]
+Interval = tuple[float | None, float | None, str | None]
+"""Low, high, and the reason if there is no interval."""
+
+
+class Coefficient(Record):
+    """A correlation or alpha over ``n`` items. What does not exist is null, and ``reason`` says why."""
+
+    n: int
+    value: float | None
+    """To 12 decimals, so that it can be compared with other software."""
+    p: float | None = None
+    """Two-sided. Treats items as independent."""
+    p_method: Literal["exact", "permutation", "t"] | None = None
+    low: float | None = None
+    high: float | None = None
+    """95% percentile bootstrap interval."""
+    reason: str | None = None
+
+
+class Difference(Record):
+    """One correlation with people minus another, over the ``n`` items that both cover."""
+
+    n: int
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    """95% interval: the difference plus or minus 1.96 standard deviations of it over paired resamples."""
+    p: float | None = None
+    """Two-sided, for the hypothesis of no difference, from the same standard deviation."""
+    reason: str | None = None
+
+
+class Resampling:
+    """Resamples of items, or of players with all their items. Each set of resamples is drawn once.
+
+    ``items`` are all items; ``units`` gives the resampling unit of each (itself, or its player). Coefficients
+    over the same items share their resamples, so their differences are paired.
+    """
+
+    def __init__(
+        self, items: Sequence[str], units: Sequence[Hashable], key: Sequence[str | int], resamples: int
+    ) -> None:
+        self._items = np.asarray(items, dtype=object)
+        self._units = pd.factorize(pd.Series(list(units), dtype="object"))[0]
+        self._key = list(key)
+        self._resamples = resamples
+        self._drawn: dict[bytes, Array] = {}
+
+    def counts(self, mask: Mask) -> Array:
+        """How often each item of ``mask`` was drawn: resamples x items of the mask."""
+        key = mask.tobytes()
+        if key not in self._drawn:
+            units, at = np.unique(self._units[mask], return_inverse=True)
+            stream = stable_stream(*self._key, sha256_of(self._items[mask].tolist()))
+            self._drawn[key] = draw_counts(stream, len(units), self._resamples)[:, at]
+        return self._drawn[key]
+
+    def too_few(self, mask: Mask) -> str | None:
+        """Why the items of ``mask`` have no interval; None if they belong to enough units."""
+        units = len(np.unique(self._units[mask]))
+        if units >= LEAST_FOR_INTERVAL:
+            return None
+        return f"an interval needs {LEAST_FOR_INTERVAL} resampling units; there are {units}"
+
+    def interval(self, mask: Mask, values: Callable[[Array], Array]) -> Interval:
+        """The 95% percentile interval of ``values(counts)`` over the resamples of ``mask``."""
+        if reason := self.too_few(mask):
+            return None, None, reason
+        known, steady = with_value(values(self.counts(mask)))
+        if not steady:
+            return None, None, UNSTEADY
+        low, high = interval(known[:, np.newaxis])
+        return published(float(low[0])), published(float(high[0])), None
+
+
+def with_value(values: Array) -> tuple[Array, bool]:
+    """The resampled values that exist, and whether they are enough for an interval."""
+    known = values[~np.isnan(values)]
+    return known, len(known) >= USABLE * len(values)
+
+
+def resampled_ranks(values: Array, counts: Array) -> Array:
+    """The average ranks of ``values`` in each resample, minus their mean: resamples x items."""
+    order = np.argsort(values, kind="stable")
+    distinct, place = np.unique(values, return_inverse=True)
+    starts = np.searchsorted(values[order], distinct)
+    held = np.add.reduceat(counts[:, order], starts, axis=1)
+    upto = held.cumsum(axis=1)
+    middles = upto - held / 2 - upto[:, -1:] / 2
+    ranks: Array = middles[:, place]
+    return ranks
+
+
+def resampled_spearman(x: Array, y: Array, counts: Array) -> Array:
+    """Spearman's rho in each resample; NaN where a side is constant there."""
+    a, b = resampled_ranks(x, counts), resampled_ranks(y, counts)
+    weighted = counts * a
+    scale = np.sqrt((weighted * a).sum(axis=1) * (counts * b * b).sum(axis=1))
+    sums = (weighted * b).sum(axis=1)
+    values: Array = np.divide(sums, scale, out=np.full_like(sums, np.nan), where=scale > 0)
+    return values
+
+
+class Against:
+    """Correlations of several score columns with one column of people's scores, on shared resamples."""
+
+    def __init__(self, people: pd.Series, columns: pd.DataFrame, resampling: Resampling) -> None:
+        self._people = _rounded(people)
+        self._columns = {str(name): _rounded(columns[name]) for name in columns.columns}
+        self._resampling = resampling
+        self._resampled: dict[tuple[str, bytes], Array] = {}
+
+    def coefficient(self, name: str) -> Coefficient:
+        """The correlation of one column with people."""
+        mask = self._mask(name)
+        x, y = self._columns[name][mask], self._people[mask]
+        value, reason = _rho(x, y)
+        if value is None:
+            return Coefficient(n=len(x), value=None, reason=reason)
+        p, method = _p(x, y, value, ["agreement-p", len(x), name])
+        low, high, reason = self._interval(name, mask, value)
+        p = rounded_p(p, NOISE_DECIMALS)
+        return Coefficient(n=len(x), value=value, p=p, p_method=method, low=low, high=high, reason=reason)
+
+    def difference(self, first: str, second: str) -> Difference:
+        """The correlation of ``first`` minus that of ``second``, over the items that both cover."""
+        mask = self._mask(first) & self._mask(second)
+        n = int(mask.sum())
+        a, why_a = _rho(self._columns[first][mask], self._people[mask])
+        b, why_b = _rho(self._columns[second][mask], self._people[mask])
+        if a is None or b is None:
+            return Difference(n=n, value=None, reason=why_a or why_b)
+        value = a - b
+        if reason := self._resampling.too_few(mask):
+            return Difference(n=n, value=published(value), reason=reason)
+        spread, steady = with_value(self._values(first, mask) - self._values(second, mask))
+        if not steady:
+            return Difference(n=n, value=published(value), reason=UNSTEADY)
+        error = float(spread.std(ddof=1))
+        if error < SAME:
+            same = "both order the items alike" if abs(value) < SAME else "no resample changes the difference"
+            return Difference(n=n, value=published(value), reason=same)
+        reach = float(stats.norm.ppf((1 + CONFIDENCE) / 2)) * error
+        return Difference(
+            n=n,
+            value=published(value),
+            low=published(value - reach),
+            high=published(value + reach),
+            p=rounded_p(float(2 * stats.norm.sf(abs(value) / error)), DIGITS),
+        )
+
+    def _mask(self, name: str) -> Mask:
+        mask: Mask = ~(np.isnan(self._columns[name]) | np.isnan(self._people))
+        return mask
+
+    def _values(self, name: str, mask: Mask) -> Array:
+        """The correlation of one column with people in each resample."""
+        key = (name, mask.tobytes())
+        if key not in self._resampled:
+            counts = self._resampling.counts(mask)
+            self._resampled[key] = resampled_spearman(self._columns[name][mask], self._people[mask], counts)
+        return self._resampled[key]
+
+    def _interval(self, name: str, mask: Mask, value: float) -> Interval:
+        if abs(value) > 1 - SAME:
+            return None, None, self._resampling.too_few(mask) or PERFECT
+        return self._resampling.interval(mask, lambda _: self._values(name, mask))
+
+
+def _rounded(values: pd.Series) -> Array:
+    """Values rounded so that those which differ only by the order of summation are equal.
+
+    Coarser than NOISE_DECIMALS: a mean of values rounded to those can differ from its equal in the last one.
+    """
+    return values.to_numpy(dtype=np.float64).round(TIE_DECIMALS)
+
+
+def rounded_p(p: float, decimals: int) -> float:
+    """p with ``decimals`` decimals, or three digits if that keeps more: a small p does not become 0."""
+    return float(f"{p:.3g}") if p < 10 ** (3 - decimals) else round(p, decimals)
+
+
+def _rho(x: Array, y: Array) -> tuple[float | None, str | None]:
+    """Spearman's rho of complete pairs, or why there is none."""
+    value = rho(x.tolist(), y.tolist())
+    if value is not None:
+        return value, None
+    if len(x) < LEAST:
+        return None, f"{len(x)} pairs are fewer than {LEAST}" if len(x) else "no pairs"
+    return None, "one side is the same for all"
+
+
+def _p(
+    x: Array, y: Array, value: float, key: Sequence[str | int]
+) -> tuple[float, Literal["exact", "permutation", "t"]]:
+    """Two-sided p: exact for up to nine pairs, from random orders below MANY pairs, else Student's t.
+
+    Also by t if no random order reached ``value``: random orders then only show that p is very small.
+    """
+    if len(x) < MANY:
+        p, method = chance("spearman", x.tolist(), y.tolist(), value, key)
+        if method == "exact" or p > LEAST_BY_ORDERS:
+            return p, method
+    return float(stats.spearmanr(x, y).pvalue), "t"
