@@ -22,12 +22,11 @@ if TYPE_CHECKING:
     from bench.errors import UserError
     from bench.run.prices import Spending
     from bench.topics.analysis import Against
-    from bench.topics.messages import Messages
     from bench.topics.report import Report, Topic
     from bench.topics.writing import Writer
 
 MOST_PROBLEMS = 10
-"""Rows that could not be read that are printed one by one."""
+"""Unreadable rows that are printed one by one."""
 PLAIN_INTERVAL = 5.0
 """Seconds between two lines of progress where there is no terminal."""
 
@@ -129,6 +128,7 @@ def topics(
     from rich.console import Console
 
     from bench.cli.drafting import drafted
+    from bench.foreign import problem_lines
     from bench.records import canonical
     from bench.topics.analysis import Choices, analysed
     from bench.topics.embedding import check_installed
@@ -141,7 +141,8 @@ def topics(
     writer = _writer(where, writer_name, language, limits)
     with _progress(console, "reading", ""):
         messages = read_messages(file, column, sample=sample, seed=seed)
-    _print_problems(messages, console)
+    for line in problem_lines(messages.problems, MOST_PROBLEMS):
+        click.echo(line, err=True)
     choices = Choices(language, topic_size, most, seed, examples)
     with _progress(console, "embedding", "messages") as step:
         report = analysed(messages, choices, against, step)
@@ -201,17 +202,6 @@ def _writer(where: Places, name: str | None, language: str, limits: Spending) ->
     writer = Writer(catalog, name, where.prompts, language)
     check_prices_of(catalog, [name], limits, lambda text: click.echo(f"bench: {text}", err=True))
     return writer
-
-
-def _print_problems(messages: Messages, console: Console) -> None:
-    """Rows that were left out, each by its line."""
-
-    from bench.tables import printable
-
-    for problem in messages.problems[:MOST_PROBLEMS]:
-        click.echo(f"{messages.name}:{problem.line}: left out: {printable(problem.fault)}", err=True)
-    if len(messages.problems) > MOST_PROBLEMS:
-        click.echo(f"... and {len(messages.problems) - MOST_PROBLEMS} more rows", err=True)
 
 
 @contextlib.contextmanager

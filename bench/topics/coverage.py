@@ -1,4 +1,4 @@
-"""Which share of the messages a suite's situations cover: proposed by similarity, or said by a person."""
+"""The share of messages that a suite's situations cover, proposed from similarity or stated by a person."""
 
 from __future__ import annotations
 
@@ -18,11 +18,12 @@ from bench.topics.embedding import Vectors, embedded
 from bench.topics.report import Coverage, Match, Topic
 
 NEAREST: Final = 3
+"""Situations that are listed for a topic."""
 
 
 @dataclass(frozen=True)
 class Total:
-    """Shares of all messages, 0 to 1, that sum to 1: in covered topics, in others, in none."""
+    """Shares of all messages, which sum to 1: in covered topics, in uncovered ones, in no topic."""
 
     covered: float
     uncovered: float
@@ -30,9 +31,9 @@ class Total:
 
 
 def total(topics: Iterable[tuple[float, bool]]) -> Total:
-    """The sum over (share, whether covered) of every topic; what is in no topic counts as not covered.
+    """Sum the (share, is covered) of every topic.
 
-    This is how the paper's appendix C comes to 30%: shares are of the whole set, outliers included.
+    Shares are of all messages, including those in no topic, as in the paper's appendix C (30% covered).
     """
     shares = list(topics)
     covered = math.fsum(share for share, is_covered in shares if is_covered)
@@ -46,11 +47,16 @@ def total(topics: Iterable[tuple[float, bool]]) -> Total:
 def similarities(
     topics: Vectors, messages: Vectors, situations: Mapping[str, Situation], chosen: Sequence[str]
 ) -> NDArray[np.float64]:
-    """Cosine of every topic (row) with every situation of ``chosen`` (column), both about their own mean.
+    """Cosine similarity of every topic (row) with every situation in ``chosen`` (column).
 
-    ``topics`` (k, d): means of the topics' vectors; ``messages`` (n, d): all vectors. Situations are
-    instructions and messages are talk: taking the mean of each kind away leaves what they are about.
-    ``situations``: all of the language, so that the mean does not hang on what a small suite chose.
+    Both are centred first. Situations are instructions and messages are talk; subtracting each kind's mean
+    leaves the subject.
+
+    Args:
+        topics: Mean vector of each topic (k, d).
+        messages: Vectors of all messages (n, d).
+        situations: All situations of the language, so that the mean does not depend on the suite's choice.
+        chosen: The suite's situations.
     """
     names = list(situations)
     texts = embedded([situations[name].text.strip() for name in names])
@@ -67,14 +73,14 @@ def _unit(vectors: Vectors) -> NDArray[np.float64]:
 
 
 def matches(cosines: NDArray[np.float64], situations: Sequence[str]) -> tuple[Match, ...]:
-    """A topic's nearest situations, the nearest first; of equally near ones the first by name."""
+    """A topic's most similar situations, the most similar first, ties by name."""
     rounded = [round(float(cosine), 2) + 0.0 for cosine in cosines]  # + 0.0: no negative zero
     order = sorted(range(len(situations)), key=lambda at: (-rounded[at], situations[at]))
     return tuple(Match(situation=situations[at], similarity=rounded[at]) for at in order[:NEAREST])
 
 
 def proposed(nearest: Sequence[Match], threshold: float) -> tuple[str, ...]:
-    """The situations of ``nearest`` that are near enough."""
+    """The situations of ``nearest`` with at least ``threshold`` similarity."""
     return tuple(match.situation for match in nearest if match.similarity >= threshold)
 
 
@@ -82,14 +88,14 @@ def proposed(nearest: Sequence[Match], threshold: float) -> tuple[str, ...]:
 
 
 class TableRow(Entry):
-    """What a person says of one topic. ``words`` shows which topic is meant."""
+    """What a person stated about one topic. ``words`` identifies the topic."""
 
     words: str
     covered_by: tuple[str, ...] = ()
 
 
 class CoverageTable(Entry):
-    """A coverage table: rows by the number of the topic."""
+    """A coverage table: rows by topic number."""
 
     suite: str
     language: str
@@ -97,24 +103,26 @@ class CoverageTable(Entry):
 
 
 def read_table(path: Path) -> CoverageTable:
-    """The table of a file. Raises CatalogError."""
+    """Read a coverage table. Raises CatalogError if it is malformed."""
     return entry_from(CoverageTable, read_toml(path), str(path))
 
 
 def by_table(
     table: CoverageTable, topics: Sequence[Topic], suite: Suite, path: Path
 ) -> dict[int, tuple[str, ...]]:
-    """Situations that cover each topic, by the topic's id. Raises UserError where the table is of another
-    suite, of other topics than these, or names situations that the suite does not have."""
+    """Situations that cover each topic, by topic id.
+
+    Raises UserError if the table is about another suite or other topics, or names an unknown situation.
+    """
     where = str(path)
     if table.suite != suite.id:
         fault = f"is about suite {table.suite!r}, not {suite.id!r}"
-        raise UserError(fault, where=where, hint="Name that suite by --suite, or another table.")
+        raise UserError(fault, where=where, hint="Name that suite with --suite, or give another table.")
     known = list(suite.language(table.language).situations)
     ids = {str(topic.id) for topic in topics}
     for extra in sorted(table.topics.keys() - ids):
-        raise _other(f"has a topic {extra} that is not there", where)
-    said = {}
+        raise _other(f"topic {extra} does not exist", where)
+    covered_by = {}
     for topic in topics:
         row = table.topics.get(str(topic.id))
         if row is None:
@@ -124,12 +132,12 @@ def by_table(
         for name in row.covered_by:
             if name not in known:
                 raise unknown_name(name, known, "situation", f"{where}: topics.{topic.id}")
-        said[topic.id] = row.covered_by
-    return said
+        covered_by[topic.id] = row.covered_by
+    return covered_by
 
 
 def table_words(topic: Topic) -> str:
-    """What stands for a topic in a table."""
+    """The words that identify a topic in a table."""
     return ", ".join(topic.words)
 
 
@@ -137,14 +145,17 @@ def _other(fault: str, where: str) -> UserError:
     return UserError(
         fault,
         where=where,
-        hint="The table is of another file or other settings; start from coverage.toml anew.",
+        hint="The table belongs to another file or other settings. Start again from the new coverage.toml.",
     )
 
 
 def coverage(
     topics: Sequence[Topic], used: int, suite: Suite, language: str, threshold: float | None
 ) -> Coverage:
-    """The shares of ``used`` messages by ``covered_by`` of their topics; ``threshold`` None: by a table."""
+    """The shares of ``used`` messages by whether their topics are covered.
+
+    ``threshold``: least similarity of a proposal; None if a table states what covers what.
+    """
     sums = total((topic.messages / used, bool(topic.covered_by)) for topic in topics)
     busy = {name for topic in topics for name in topic.covered_by or ()}
     return Coverage(

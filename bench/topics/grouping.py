@@ -1,8 +1,8 @@
-"""Vectors to topics, by BERTopic (Grootendorst 2022, arXiv:2203.05794) on parts that need no compiler.
+"""Group vectors into topics with BERTopic (Grootendorst 2022, arXiv:2203.05794), without compiled extras.
 
-BERTopic's usual parts are UMAP and the package hdbscan. Here the vectors are laid out by the eigenvectors of
-their graph of neighbours (Laplacian eigenmaps, Belkin and Niyogi 2003), which is what UMAP starts from, and
-grouped by scikit-learn's HDBSCAN: both are deterministic, and they spare numba and LLVM, 200 MB.
+BERTopic uses UMAP and the package hdbscan by default. Here the vectors are reduced to the eigenvectors of
+their neighbour graph (Laplacian eigenmaps, Belkin and Niyogi 2003), which UMAP starts from too, and clustered
+by scikit-learn's HDBSCAN. Both are deterministic, and numba and LLVM (200 MB) are not needed.
 """
 
 from __future__ import annotations
@@ -24,35 +24,35 @@ if TYPE_CHECKING:
 
 NEIGHBOURS: Final = 15
 DIMENSIONS: Final = 8
-"""Of the layout that is grouped. UMAP's customary 15 neighbours; 5 to 10 dimensions gave the same groups."""
+"""Dimensions that are clustered. With UMAP's usual 15 neighbours, 5 to 10 gave the same topics."""
 KRYLOV: Final = 60
-"""Vectors that the search for eigenvectors holds; more than its least, since the wanted ones lie close."""
+"""Krylov vectors of the eigenvector search; above the minimum, since the eigenvalues are close together."""
 CORE: Final = 3
-"""Neighbours that make a message part of a dense place (``min_samples``)."""
+"""Neighbours that make a message a core point (HDBSCAN's ``min_samples``)."""
 SMALLEST: Final = 8
-"""A topic has at least this many distinct messages, and by default one in a hundred."""
+"""Least distinct messages in a topic. The default is one in a hundred, if that is more."""
 FEWEST: Final = 40
-"""Distinct messages without which there is nothing to group."""
+"""Least distinct messages to analyse."""
 MOST_GROUPED: Final = 10_000
-"""Distinct messages that are laid out; further ones join the topic of their nearest neighbours."""
+"""Most distinct messages that are clustered; others join the topic of their nearest neighbours."""
 WORDS: Final = 10
 WORKING_MEMORY: Final = 256
-"""Megabytes that scikit-learn takes for distances at a time."""
+"""Megabytes that scikit-learn may use for distances at a time."""
 
 TOKEN: Final = r"(?<!\w)(?<!\w['’])[^\W\d_]{2,}(?:['’-][^\W\d_]+)*"
-"""A word of two letters or more, with the apostrophes and hyphens in it, but not the end of one."""
+"""A word of two or more letters, including inner apostrophes and hyphens, but not the part after one."""
 
 
 @dataclass(frozen=True)
 class Grouped:
-    """``labels`` (n,): topic of every text, 0 with the most messages, -1 none. ``words``: of each topic."""
+    """``labels`` (n,): the topic of every text; 0 is the largest, -1 means none. ``words``: of each topic."""
 
     labels: NDArray[np.int64]
     words: tuple[tuple[str, ...], ...]
 
 
 def default_topic_size(texts: int) -> int:
-    """Distinct messages that make a topic: one in a hundred of those that are laid out."""
+    """Least distinct messages in a topic: one in a hundred of those that are clustered."""
     return max(SMALLEST, min(texts, MOST_GROUPED) // 100)
 
 
@@ -66,10 +66,16 @@ def grouped(
     most: int | None = None,
     seed: int = 1,
 ) -> Grouped:
-    """The topics of distinct ``texts`` with their unit ``vectors`` (n, d), at least FEWEST of them.
+    """Group distinct ``texts`` into topics. Deterministic: equal input gives equal topics.
 
-    ``counts`` (n,): how many messages each stands for; it orders the topics, and does not shape them.
-    ``most``: merge the most alike until no more are left. Equal input gives equal topics.
+    Args:
+        texts: At least FEWEST texts.
+        vectors: Their embeddings as unit vectors (n, d).
+        counts: How many messages each text stands for (n,). Only affects the order of the topics.
+        language: In English, stop words are excluded from the words of a topic.
+        topic_size: Least texts in a topic.
+        most: Merge the most similar topics until at most this many are left.
+        seed: Random seed.
     """
     from bertopic import BERTopic
     from bertopic.vectorizers import ClassTfidfTransformer
@@ -85,18 +91,18 @@ def grouped(
         embedding_model=None,
         umap_model=Layout(seed),
         hdbscan_model=HDBSCAN(min_cluster_size=topic_size, min_samples=CORE, copy=True),
-        vectorizer_model=CountVectorizer(token_pattern=r"\S+"),  # for now: no message is without any
+        vectorizer_model=CountVectorizer(token_pattern=r"\S+"),  # provisional; every message has a token
         ctfidf_model=ctfidf,
         top_n_words=WORDS,
     )
     logging.getLogger("BERTopic").setLevel(logging.ERROR)
     with warnings.catch_warnings(), config_context(working_memory=WORKING_MEMORY):
-        warnings.simplefilter("ignore")  # of libraries about each other
-        found, _ = model.fit_transform(part, part_vectors)
-        if most is not None and max(found) + 1 > most:
-            model.reduce_topics(part, nr_topics=most + (-1 in found))
-            found = model.topics_
-        labels = np.asarray(found, dtype=np.int64)
+        warnings.simplefilter("ignore")  # libraries about each other
+        topic_of, _ = model.fit_transform(part, part_vectors)
+        if most is not None and max(topic_of) + 1 > most:
+            model.reduce_topics(part, nr_topics=most + (-1 in topic_of))
+            topic_of = model.topics_
+        labels = np.asarray(topic_of, dtype=np.int64)
         if labels.max() < 0:
             return Grouped(np.full(len(texts), -1), ())
         vocabulary = _vocabulary(part, labels, language)
@@ -113,14 +119,14 @@ def grouped(
 
 
 def _part(count: int, seed: int) -> NDArray[np.int64]:
-    """Which of ``count`` texts are laid out, ascending."""
+    """Which of ``count`` texts are clustered, ascending."""
     if count <= MOST_GROUPED:
         return np.arange(count)
     return np.sort(np.random.default_rng(seed).choice(count, MOST_GROUPED, replace=False))
 
 
 def _joined(labels: NDArray[np.int64], vectors: Vectors, chosen: NDArray[np.int64]) -> NDArray[np.int64]:
-    """``labels`` of the ``chosen`` rows of ``vectors``, and for others what most of their neighbours have."""
+    """``labels`` for the ``chosen`` rows of ``vectors``; other rows get their neighbours' majority label."""
     from sklearn.neighbors import KNeighborsClassifier
 
     everything = np.full(len(vectors), -1, dtype=np.int64)
@@ -135,17 +141,18 @@ def _joined(labels: NDArray[np.int64], vectors: Vectors, chosen: NDArray[np.int6
 
 
 class Layout:
-    """Points in few dimensions in which neighbours lie together; BERTopic takes it as its ``umap_model``."""
+    """Dimension reduction by Laplacian eigenmaps; BERTopic uses it as its ``umap_model``."""
 
     def __init__(self, seed: int) -> None:
         self._seed = seed
 
     def fit_transform(self, vectors: Vectors, y: object = None) -> NDArray[np.float64]:
-        """Points (n, DIMENSIONS) of ``vectors`` (n, d): eigenvectors of the normalised graph Laplacian, of
-        its smallest eigenvalues without the constant one, divided by the roots of the degrees.
+        """Reduce ``vectors`` (n, d) to points (n, DIMENSIONS).
 
-        scikit-learn's SpectralEmbedding gives the same, but by way of an LU decomposition that takes minutes
-        for ten thousand messages; the largest eigenvalues of the normalised adjacency take a second.
+        The points are the eigenvectors of the normalised graph Laplacian with the smallest eigenvalues,
+        without the constant one, divided by the square roots of the degrees. scikit-learn's SpectralEmbedding
+        computes the same with an LU decomposition, which takes minutes for ten thousand messages. Searching
+        for the largest eigenvalues of the normalised adjacency takes a second.
         """
         from scipy.sparse import diags
         from scipy.sparse.linalg import eigsh
@@ -154,25 +161,25 @@ class Layout:
         roots = np.sqrt(np.asarray(graph.sum(axis=1)).ravel())
         scaled = diags(1 / roots) @ graph @ diags(1 / roots)
         start = np.random.default_rng(self._seed).uniform(-1, 1, len(roots))
-        _, found = eigsh(
+        _, eigenvectors = eigsh(
             scaled, k=DIMENSIONS + 1, which="LA", v0=start, ncv=min(KRYLOV, len(roots)), tol=1e-8
         )
-        points: NDArray[np.float64] = found[:, -2::-1] / roots[:, None]
+        points: NDArray[np.float64] = eigenvectors[:, -2::-1] / roots[:, None]
         return points
 
 
 def _neighbours(vectors: Vectors) -> csr_matrix:
-    """The symmetric graph of nearest neighbours (n, n), of more of them until it hangs together: an island
-    would take a dimension for itself."""
+    """The symmetric graph of nearest neighbours (n, n).
+
+    Uses more neighbours until the graph is connected, because a separate component would take up a dimension.
+    """
     from scipy.sparse import csr_matrix
     from scipy.sparse.csgraph import connected_components
     from sklearn.neighbors import kneighbors_graph
 
     count = min(NEIGHBOURS, len(vectors) - 1)
     while True:
-        graph = kneighbors_graph(
-            vectors, count - 1, metric="cosine"
-        )  # each counts as its own first neighbour
+        graph = kneighbors_graph(vectors, count - 1, metric="cosine")  # each is its own first neighbour
         graph = 0.5 * (graph + graph.T)
         if count >= min(8 * NEIGHBOURS, len(vectors) - 1) or connected_components(graph)[0] == 1:
             return csr_matrix(graph)
@@ -180,20 +187,24 @@ def _neighbours(vectors: Vectors) -> csr_matrix:
 
 
 def min_uses(texts: int) -> int:
-    """Distinct messages that have a word before it is named: two, and in larger sets one in a thousand, so
-    that what one user alone wrote is hardly shown."""
+    """How many distinct messages must have a word before it is shown, so that one user's words are not.
+
+    Two, or one in a thousand if that is more.
+    """
     return max(2, -(-texts // 1000))
 
 
 def _vocabulary(texts: Sequence[str], labels: NDArray[np.int64], language: str) -> list[str]:
-    """Words that may stand for a topic: several messages have them, and no more than half of the topics
-    (what all topics share are the function words, in any language)."""
+    """Words that may describe a topic: in several messages, and in at most half of the topics.
+
+    Words that most topics share are function words, in any language.
+    """
     from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS, CountVectorizer
 
     counting = CountVectorizer(token_pattern=TOKEN, binary=True)
     try:
         uses = counting.fit_transform(texts)
-    except ValueError:  # not one word in all of them
+    except ValueError:  # no text has a word
         return []
     topics = int(labels.max()) + 1
     spread = sum((np.asarray(uses[labels == topic].sum(axis=0)).ravel() > 0) for topic in range(topics))
@@ -206,14 +217,14 @@ def _vocabulary(texts: Sequence[str], labels: NDArray[np.int64], language: str) 
 
 
 def _words(model: Any, topic: int) -> tuple[str, ...]:
-    """The topic's words, the most telling first."""
+    """The topic's words, the most characteristic first."""
     return tuple(word for word, weight in model.get_topic(topic) or () if word and weight > 0)
 
 
 def _by_size(
     labels: NDArray[np.int64], words: Sequence[tuple[str, ...]], counts: NDArray[np.int64]
 ) -> Grouped:
-    """Topics numbered anew, the one with the most messages first; of equal ones the first stays first."""
+    """Renumber the topics by their messages, the most first; ties keep their order."""
     sizes = [int(counts[labels == topic].sum()) for topic in range(len(words))]
     order = sorted(range(len(words)), key=lambda topic: -sizes[topic])
     new = {old: at for at, old in enumerate(order)} | {-1: -1}

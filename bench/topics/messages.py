@@ -1,4 +1,4 @@
-"""User messages out of a file that somebody else made: CSV, JSON Lines or Parquet."""
+"""Read user messages from a CSV, JSON Lines or Parquet file of any origin."""
 
 from __future__ import annotations
 
@@ -8,51 +8,43 @@ import importlib.util
 import json
 import random
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from bench.chat.requests import scalar_text
 from bench.errors import UserError
+from bench.foreign import Problem
 
 COLUMNS: Final = ("text", "message", "content", "user_message", "utterance", "prompt", "messages")
-"""Where the messages are looked for when no column is named, the first of these that is there."""
+"""Names of the column of messages. Without --column, the first of these in the file is used."""
 
 MOST_MESSAGES: Final = 200_000
-"""More are not taken in at once; a random part of any number is."""
+"""Most messages without --sample. A sample can be taken of any number."""
 LONGEST_LINE: Final = 8_000_000
-"""Bytes of one line, or characters of one field, that are read."""
+"""Most bytes in a line, or characters in a field."""
 ROWS_AT_ONCE: Final = 4096
-"""Rows of a Parquet file that are in memory at a time."""
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """A row that could not be read: where, and why."""
-
-    line: int
-    fault: str
+"""Rows of a Parquet file in memory at a time."""
 
 
 @dataclass(frozen=True)
 class Messages:
-    """What a file holds. ``texts`` are in its order, or in a random part of it."""
+    """The messages of a file, in its order, or a random sample of them."""
 
     name: str
     sha256: str
     column: str
     texts: tuple[str, ...]
     found: int
-    """Messages in the file; more than ``texts`` where a random part was taken."""
+    """Messages in the file; more than ``texts`` if these are a sample."""
     blank: int
     problems: tuple[Problem, ...]
-    """Rows that were left out, in their order."""
+    """Rows that were left out, in order."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One row of a file: its line, and its values by column or what is wrong with it."""
+    """One row of a file: its line, and its values by column or why it is unreadable."""
 
     line: int
     values: dict[str, Any]
@@ -62,37 +54,40 @@ class Row:
 def read_messages(
     path: Path, column: str | None = None, *, sample: int | None = None, seed: int = 1
 ) -> Messages:
-    """The messages of ``path``, by its ending: .csv, .tsv, .jsonl, .ndjson, .parquet.
+    """Read the messages of a .csv, .tsv, .jsonl, .ndjson or .parquet file.
 
-    A value of ``column`` is a message, or a conversation as chat APIs take it (a list of objects with
-    ``role`` and ``content``), of which the user's messages count. With ``sample`` a seeded random part of
-    that many is kept, and the file may be of any length. Rows that cannot be read are left out and listed.
-    Raises UserError for a file, column or length that cannot be used.
+    A value of ``column`` is a message, or a conversation in the format of chat APIs (a list of objects with
+    ``role`` and ``content``), of which the user's messages are taken. ``sample`` keeps that many messages,
+    chosen at random with ``seed``; the file may then be of any length. Unreadable rows are listed.
+    Raises UserError if the file type, the column or the number of messages is unsupported.
     """
     rows = _rows(path)
     taker = _Taker(sample, random.Random(seed), str(path))
     problems: list[Problem] = []
+
+    def problem(line: int, fault: str) -> None:
+        problems.append(Problem(path.name, f"line {line}", fault))
+
     for row in rows:
         if row.fault:
-            problems.append(Problem(row.line, row.fault))
+            problem(row.line, row.fault)
             continue
         if column is None:
             column = _default(list(row.values), path)
         if column not in row.values:
             if not taker.rows and not problems:
-                raise _no_column(f"there is no column {column!r}", list(row.values), path)
-            problems.append(Problem(row.line, f"it has no {column!r}"))
+                raise _no_column(f"no column {column!r}", list(row.values), path)
+            problem(row.line, f"has no {column!r}")
             continue
         texts = _user_messages(row.values[column])
         if texts is None:
-            problems.append(Problem(row.line, f"{column!r} is neither text nor a conversation"))
+            problem(row.line, f"{column!r} is neither text nor a conversation")
             continue
         taker.take(texts)
     if not taker.texts:
-        first = f" (line {problems[0].line}: {problems[0].fault})" if problems else ""
-        raise UserError(
-            f"holds no message{first}", where=str(path), hint="Name the column of the messages by --column."
-        )
+        first = f" ({problems[0].place}: {problems[0].text})" if problems else ""
+        hint = "Name the column of the messages with --column."
+        raise UserError(f"no messages found{first}", where=str(path), hint=hint)
     return Messages(
         name=path.name,
         sha256=_sha256(path),
@@ -105,7 +100,7 @@ def read_messages(
 
 
 class _Taker:
-    """Keeps messages, all or a random part in which each has the same chance (reservoir sampling)."""
+    """Keeps all messages, or a uniform random sample of them (reservoir sampling)."""
 
     def __init__(self, sample: int | None, dice: random.Random, where: str) -> None:
         self.texts: list[str] = []
@@ -122,9 +117,9 @@ class _Taker:
             if self._sample is None:
                 if self.found > MOST_MESSAGES:
                     raise UserError(
-                        f"holds more than {MOST_MESSAGES:,} messages",
+                        f"more than {MOST_MESSAGES:,} messages",
                         where=self._where,
-                        hint="Take a random part, such as --sample 50000.",
+                        hint="Analyse a random sample, such as --sample 50000.",
                     )
                 self.texts.append(text)
             elif len(self.texts) < self._sample:
@@ -134,15 +129,15 @@ class _Taker:
 
 
 def _user_messages(value: object) -> list[str] | None:
-    """The messages in a value; an empty list in a blank one, None in what is neither text nor talk."""
+    """The user's messages in a value; None if it is neither text nor a conversation."""
     if value is None:
         return [""]
     if isinstance(value, str):
         return [value]
     if not isinstance(value, list) or not all(isinstance(part, dict) for part in value):
         return None
-    said = [part.get("content") for part in value if part.get("role") == "user"]
-    return [text for text in said if isinstance(text, str)] if said else None
+    contents = [part.get("content") for part in value if part.get("role") == "user"]
+    return [text for text in contents if isinstance(text, str)] if contents else None
 
 
 def _default(columns: list[str], path: Path) -> str:
@@ -151,12 +146,12 @@ def _default(columns: list[str], path: Path) -> str:
             return name
     if len(columns) == 1:
         return columns[0]
-    raise _no_column("no column is named as messages usually are", columns, path)
+    raise _no_column("cannot tell which column holds the messages", columns, path)
 
 
 def _no_column(fault: str, columns: list[str], path: Path) -> UserError:
     names = ", ".join(f"{name!r}" for name in columns[:30])
-    hint = f"Name one by --column; there are: {names}{', ...' if len(columns) > 30 else ''}."
+    hint = f"Name one with --column; the file has: {names}{', ...' if len(columns) > 30 else ''}."
     return UserError(fault, where=str(path), hint=hint)
 
 
@@ -174,22 +169,22 @@ def _rows(path: Path) -> Iterator[Row]:
     reader = readers.get(path.suffix.lower())
     if reader is None:
         raise UserError(
-            f"the ending {path.suffix!r} is none that is read",
+            f"unsupported file type {path.suffix!r}",
             where=str(path),
-            hint=f"Give it one that says what it is: {', '.join(readers)}.",
+            hint=f"Supported: {', '.join(readers)}.",
         )
     try:
         with path.open("rb"):
             pass
     except OSError as error:
-        hint = "Name a file that can be read."
+        hint = "Name a readable file."
         raise UserError(f"cannot be read: {error.strerror}", where=str(path), hint=hint) from None
     return reader(path)
 
 
 def _csv(path: Path) -> Iterator[Row]:
     csv.field_size_limit(LONGEST_LINE)
-    # Bytes that are no UTF-8 become surrogates here, so that the row they are in can be named.
+    # Bytes that are not UTF-8 become surrogates, so that only their row is left out.
     with path.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
         reader = csv.reader(file, delimiter="\t" if path.suffix.lower() == ".tsv" else ",", strict=True)
         heads: list[str] | None = None
@@ -209,33 +204,33 @@ def _csv(path: Path) -> Iterator[Row]:
             if not fields:
                 continue
             if len(fields) != len(heads):
-                yield Row(line, {}, f"{len(fields)} fields under {len(heads)} heads")
-            elif not all(map(_sound, fields)):
+                yield Row(line, {}, f"{len(fields)} fields for {len(heads)} columns")
+            elif not all(map(_is_valid, fields)):
                 yield Row(line, {}, "not UTF-8")
             else:
                 yield Row(line, dict(zip(heads, fields, strict=True)))
 
 
 def _check_delimiter(heads: list[str], path: Path) -> None:
-    """Raise UserError where the heads are plainly divided by something else: a row read as one message would
-    pass unseen."""
+    """Raise UserError if the columns have another separator. Otherwise a whole row would become a message."""
     marks = {";": "semicolons", "\t": "tabs", "|": "bars"}
     other = next((word for mark, word in marks.items() if len(heads) == 1 and mark in heads[0]), None)
     if other is not None:
         due = "tabs" if path.suffix.lower() == ".tsv" else "commas"
         raise UserError(
-            f"its columns are divided by {other}, not by {due}",
+            f"columns are separated by {other}, not by {due}",
             where=f"{path}:1",
             hint="Save it with commas as .csv, or with tabs as .tsv.",
         )
 
 
-def _sound(text: str) -> bool:
-    """Whether ``text`` can be written as UTF-8."""
-    with suppress(UnicodeEncodeError):
+def _is_valid(text: str) -> bool:
+    """Whether ``text`` is free of surrogates."""
+    try:
         text.encode()
-        return True
-    return False
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _json_lines(path: Path) -> Iterator[Row]:
@@ -261,7 +256,7 @@ def _json_row(number: int, data: bytes) -> Row:
     if isinstance(value, str):
         return Row(number, {"text": value})
     if not isinstance(value, dict):
-        return Row(number, {}, "no JSON object")
+        return Row(number, {}, "not a JSON object")
     return Row(number, value)
 
 
@@ -284,9 +279,9 @@ def _parquet(path: Path) -> Iterator[Row]:
                     yield Row(number, values)
     except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
         raise UserError(
-            f"is no sound Parquet file: {str(error).splitlines()[0]}",
+            f"invalid Parquet file: {str(error).splitlines()[0]}",
             where=str(path),
-            hint=f"Write it anew; {number} rows could be read.",
+            hint=f"Write the file again; {number} rows could be read.",
         ) from None
 
 

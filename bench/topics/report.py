@@ -1,20 +1,21 @@
-"""What is kept of an analysis: ``topics.json``, and the same as a table."""
+"""The result of an analysis: ``topics.json``, and the same as a table."""
 
 from __future__ import annotations
 
-import csv
-import io
 from typing import Literal
 
 from pydantic import Field, JsonValue
 
 from bench.records import Record
+from bench.tables import csv_table
 
 SCHEMA = 1
+COLUMNS = ("topic", "label", "messages", "distinct", "share", "words", "covered_by")
+"""Columns of topics.csv."""
 
 
 class Source(Record):
-    """Where the messages came from: counts and a digest, never what they say."""
+    """Where the messages came from: counts and a digest, never their text."""
 
     name: str
     """The file's name, without its folder."""
@@ -24,23 +25,23 @@ class Source(Record):
     found: int
     """Messages in the file that are not blank."""
     used: int
-    """Those that were looked at: all, or a random part."""
+    """Messages analysed: all of ``found``, or a random sample."""
     distinct: int
-    """Different ones among these; case and blanks aside."""
+    """Different messages among these, ignoring case and whitespace."""
     blank: int
     malformed: int
     """Rows that could not be read."""
 
 
 class Match(Record):
-    """How near a situation is to a topic: cosine, -1 to 1."""
+    """The similarity of a situation to a topic: cosine, -1 to 1."""
 
     situation: str
     similarity: float
 
 
 class Draft(Record):
-    """A situation as a model wrote it for a topic, or why there is none. Nobody has reviewed it."""
+    """A situation that a model wrote for a topic, or why it failed. Nobody has reviewed it."""
 
     model: str
     status: Literal["ok", "failed"]
@@ -50,27 +51,27 @@ class Draft(Record):
 
 
 class Topic(Record):
-    """What a part of the messages is about."""
+    """A group of messages about one thing."""
 
     id: int
     """1 for the largest."""
     words: tuple[str, ...]
-    """Typical words, the most telling first; each is in several distinct messages."""
+    """Typical words, the most characteristic first. Each occurs in several distinct messages."""
     messages: int
     distinct: int
     share: float
-    """Of all messages that were used."""
+    """Share of all messages that were used."""
     nearest: tuple[Match, ...] = ()
-    """The suite's situations that are nearest to it."""
+    """The most similar situations of the suite."""
     covered_by: tuple[str, ...] | None = None
-    """Situations that cover it; None where no suite was asked about."""
+    """Situations that cover it. None if the analysis was not about a suite."""
     examples: tuple[str, ...] = ()
-    """The most typical messages, word for word, where they were asked for."""
+    """The most typical messages, word for word, if requested."""
     draft: Draft | None = None
 
     @property
     def label(self) -> str:
-        """The title that a model gave it, or its first words."""
+        """The title of the draft, or else the first words."""
         if self.draft is not None and self.draft.title:
             return self.draft.title
         return ", ".join(self.words[:3]) or f"topic {self.id}"
@@ -85,25 +86,25 @@ class Outliers(Record):
 
 
 class Coverage(Record):
-    """Which share of all messages belongs to topics that a suite's situations cover."""
+    """The shares of all messages in topics that a suite's situations cover, and in others."""
 
     suite: str
     language: str
     by: Literal["similarity", "table"]
-    """Proposed by similarity, or said by a table that a person has edited."""
+    """Proposed from similarity, or stated in a table that a person has reviewed."""
     threshold: float | None = None
-    """Similarity from which a situation is proposed."""
+    """Minimum similarity for a proposal."""
     covered: float
     uncovered: float
-    """In topics that no situation covers."""
+    """Share in topics that no situation covers."""
     outside: float
-    """In no topic."""
+    """Share in no topic."""
     idle: tuple[str, ...] = ()
-    """Situations of the suite that cover no topic that was found."""
+    """Situations of the suite that cover no topic."""
 
 
 class Report(Record):
-    """An analysis of one file."""
+    """The analysis of one file."""
 
     schema_version: int = SCHEMA
     source: Source
@@ -114,19 +115,11 @@ class Report(Record):
 
 
 def table(report: Report) -> str:
-    """The topics as CSV, the outliers in the last row (topic 0)."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(["topic", "label", "messages", "distinct", "share", "words", "covered_by"])
-    for topic in report.topics:
-        covered = "" if topic.covered_by is None else " ".join(topic.covered_by)
-        row = [topic.id, topic.label, topic.messages, topic.distinct, topic.share, " ".join(topic.words)]
-        writer.writerow([*map(_inert, row), covered])
+    """The topics as CSV. The last row, topic 0, counts the messages in no topic."""
+    rows: list[list[object]] = [
+        [t.id, t.label, t.messages, t.distinct, t.share, " ".join(t.words), " ".join(t.covered_by or ())]
+        for t in report.topics
+    ]
     rest = report.outliers
-    writer.writerow([0, "(no topic)", rest.messages, rest.distinct, rest.share, "", ""])
-    return out.getvalue()
-
-
-def _inert(value: object) -> object:
-    """A cell that no spreadsheet takes for a formula: a model may have written it."""
-    return f"'{value}" if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r") else value
+    rows.append([0, "(no topic)", rest.messages, rest.distinct, rest.share, "", ""])
+    return csv_table(COLUMNS, rows)

@@ -133,8 +133,8 @@ def test_rows_that_cannot_be_read_are_named_and_counted(bench: Bench) -> None:
     Path("mine.jsonl").write_text("\n".join(lines), encoding="utf-8")
     ended = bench("topics", "mine.jsonl", *OURS)
     assert ended.status == 0
-    assert "mine.jsonl:5: left out: malformed JSON" in ended.err
-    assert "mine.jsonl:6: left out: it has no 'text'" in ended.err
+    assert "mine.jsonl: line 5: malformed JSON" in ended.err
+    assert "mine.jsonl: line 6: has no 'text'" in ended.err
     assert "2 unreadable left out" in ended.out
 
 

@@ -117,7 +117,7 @@ def test_a_table_says_what_is_covered(suite: Suite, tmp_path: Path) -> None:
         ('"tiny"', '"other"', "is about suite 'other', not 'tiny'"),
         ('["hello"]', '["helo"]', "Did you mean 'hello'?"),
         ("rain, wind", "rain, sun", "topic 2 has other words"),
-        ("[topics.2]", "[topics.3]", "has a topic 3 that is not there"),
+        ("[topics.2]", "[topics.3]", "topic 3 does not exist"),
         ('[topics.2]\nwords = "rain, wind"\ncovered_by = []', "", "has no topic 2"),
         ("covered_by = []", "covered = []", "did you mean 'covered_by'?"),
         ("[topics.1]", "[topics.1", "malformed TOML"),

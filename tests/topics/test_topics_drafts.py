@@ -270,11 +270,14 @@ def test_without_a_suite_there_is_no_coverage_and_without_topics_no_figure(tmp_p
     }
 
 
-def test_a_title_that_looks_like_a_formula_is_text_in_the_table() -> None:
-    made = with_drafts(
-        Draft(model="m", status="ok", title="=1+1", text="x"), Draft(model="m", status="failed")
+@pytest.mark.parametrize("sign", ["=", "+", "-", "@", "＝", "＋", "－", "＠"])
+@pytest.mark.parametrize("before", ["", " ", "\u00a0", "\u200b", "\ufeff", "\t", "\x00", " \r\n "])
+def test_text_that_a_spreadsheet_could_run_gets_an_apostrophe(before: str, sign: str) -> None:
+    title = f"{before}{sign}1+1"
+    report = with_drafts(
+        Draft(model="m", status="ok", title=title, text="x"), Draft(model="m", status="failed")
     )
-    assert next(csv.DictReader(io.StringIO(table(made))))["label"] == "'=1+1"
+    assert next(csv.DictReader(io.StringIO(table(report), newline="")))["label"] == f"'{title}"
 
 
 @pytest.mark.parametrize("change", [lambda r: r, covered])

@@ -55,7 +55,7 @@ def test_a_table_that_is_divided_otherwise_is_refused(
     tmp_path: Path, name: str, data: str, divided: str
 ) -> None:
     found = fault(put(tmp_path, name, data))
-    assert f"{name}:1: its columns are divided by {divided}" in found
+    assert f"{name}:1: columns are separated by {divided}" in found
 
 
 def test_json_lines_of_objects_or_of_strings(tmp_path: Path) -> None:
@@ -117,10 +117,10 @@ def test_rows_that_cannot_be_read_are_named_by_their_lines(tmp_path: Path) -> No
     made = read_messages(put(tmp_path, "a.jsonl", b"\n".join(lines)))
     assert made.texts == ("good", "also good")
     assert made.blank == 1
-    assert [problem.line for problem in made.problems] == [2, 3, 4, 5, 6, 9]
-    said = [problem.fault for problem in made.problems]
+    assert [problem.place for problem in made.problems] == [f"line {n}" for n in (2, 3, 4, 5, 6, 9)]
+    said = [problem.text for problem in made.problems]
     assert said[0].startswith("malformed JSON")
-    assert said[1:4] == ["not UTF-8", "no JSON object", "it has no 'text'"]
+    assert said[1:4] == ["not UTF-8", "not a JSON object", "has no 'text'"]
     assert "neither text nor a conversation" in said[4]
 
 
@@ -128,18 +128,18 @@ def test_csv_rows_of_another_width_or_encoding_are_named_by_their_lines(tmp_path
     data = b'id,text\n1,good\n2\n3,"two\nlines"\n4,a,b\n5,\xff\n6,fine\n'
     made = read_messages(put(tmp_path, "a.csv", data))
     assert made.texts == ("good", "two\nlines", "fine")
-    assert [(p.line, p.fault) for p in made.problems] == [
-        (3, "1 fields under 2 heads"),
-        (6, "3 fields under 2 heads"),
-        (7, "not UTF-8"),
+    assert [(p.place, p.text) for p in made.problems] == [
+        ("line 3", "1 fields for 2 columns"),
+        ("line 6", "3 fields for 2 columns"),
+        ("line 7", "not UTF-8"),
     ]
 
 
 def test_a_stray_quote_in_csv_costs_its_row_alone(tmp_path: Path) -> None:
     made = read_messages(put(tmp_path, "a.csv", 'id,text\n1,"a"b\n2,fine\n'))
     assert made.texts == ("fine",)
-    assert made.problems[0].line == 2
-    assert "malformed CSV" in made.problems[0].fault
+    assert made.problems[0].place == "line 2"
+    assert "malformed CSV" in made.problems[0].text
 
 
 def test_an_endless_line_is_left_out_and_not_held_in_memory(
@@ -149,7 +149,7 @@ def test_an_endless_line_is_left_out_and_not_held_in_memory(
     lines = json.dumps({"text": "x" * 500}) + "\n" + json.dumps({"text": "short"}) + "\n"
     made = read_messages(put(tmp_path, "a.jsonl", lines))
     assert made.texts == ("short",)
-    assert [problem.line for problem in made.problems] == [1]
+    assert [problem.place for problem in made.problems] == ["line 1"]
 
 
 def test_a_lone_surrogate_in_json_does_not_get_through(tmp_path: Path) -> None:
@@ -161,10 +161,10 @@ def test_a_lone_surrogate_in_json_does_not_get_through(tmp_path: Path) -> None:
     ("name", "data", "said"),
     [
         ("a.txt", "hello", "'.txt'"),
-        ("a.jsonl", "", "holds no message"),
+        ("a.jsonl", "", "no messages found"),
         ("a.jsonl", "{", "line 1: malformed JSON"),
-        ("a.csv", "text\n\n", "holds no message"),
-        ("a.parquet", "PAR1 not", "no sound Parquet file"),
+        ("a.csv", "text\n\n", "no messages found"),
+        ("a.parquet", "PAR1 not", "invalid Parquet file"),
     ],
 )
 def test_a_file_that_cannot_be_used_says_why(tmp_path: Path, name: str, data: str, said: str) -> None:
