@@ -1,8 +1,9 @@
 """Seeded resampling that gives the same digits on every machine.
 
-Random numbers come from the raw stream of PCG64, which numpy promises never to change (the derived
-distributions may change from version to version), and resampled means are rounded to 12 decimals, so that the
-order in which a linear-algebra library adds does not show.
+Random numbers come from the raw stream of PCG64, which NumPy promises never to change (distributions derived
+from it may change with the version). Resampled means are rounded to 12 decimals, so that the order in which
+a linear-algebra library adds does not matter. In the arrays below, an item is what is resampled, for example
+a conversation.
 """
 
 from __future__ import annotations
@@ -18,16 +19,19 @@ Array = npt.NDArray[np.float64]
 
 CONFIDENCE = 0.95
 NOISE_DECIMALS = 12
-"""Far above what adding in another order changes, far below what is published."""
+"""Far above the effect of adding in another order, far below what is published."""
 
 
 def stable_stream(*key: str | int) -> np.random.PCG64:
-    """A random stream that belongs to ``key`` alone: who else is on the board does not matter."""
+    """A random stream seeded by ``key``: the first 128 bits of the SHA-256 of its JSON array."""
     return np.random.PCG64(int(sha256_of(list(key))[:32], 16))
 
 
 def draw_indices(stream: np.random.PCG64, size: int, resamples: int) -> npt.NDArray[np.int64]:
-    """``resamples`` rows of ``size`` indices below ``size``, drawn with replacement."""
+    """Indices below ``size``, drawn with replacement: an array resamples x size.
+
+    Each 64-bit number of the stream gives two indices, floor(half * size / 2**32), the high half first.
+    """
     numbers = np.empty((resamples * size + 1) // 2 * 2, dtype=np.uint64)
     raw = stream.random_raw(len(numbers) // 2)
     np.right_shift(raw, np.uint64(32), out=numbers[0::2])
@@ -38,35 +42,16 @@ def draw_indices(stream: np.random.PCG64, size: int, resamples: int) -> npt.NDAr
 
 
 def draw_counts(stream: np.random.PCG64, size: int, resamples: int) -> Array:
-    """How often each of ``size`` items is drawn in each of ``resamples`` resamples, as a matrix."""
+    """How often each of ``size`` items is drawn: an array resamples x size."""
     drawn = draw_indices(stream, size, resamples)
     drawn += np.arange(resamples, dtype=np.int64)[:, np.newaxis] * size
     counts = np.bincount(drawn.ravel(), minlength=resamples * size)
     return counts.reshape(resamples, size).astype(np.float64)
 
 
-def resampled_means(values: Array, counts: Array, weights: Array | None = None) -> Array:
-    """Means of the columns of ``values`` (items x columns) in each resample: resamples x columns.
-
-    ``weights``: of the items, where not all weigh alike.
-    """
-    if weights is None:
-        return np.round(counts @ values / len(values), NOISE_DECIMALS)
-    drawn = counts * weights
-    means: Array = np.round(drawn @ values / drawn.sum(axis=1, keepdims=True), NOISE_DECIMALS)
-    return means
-
-
-def half_widths(means: Array, confidence: float = CONFIDENCE) -> Array:
-    """Half the width of the percentile interval of each column of ``means``."""
-    low, high = interval(means, confidence)
-    half: Array = (high - low) / 2
-    return half
-
-
-def interval(means: Array, confidence: float = CONFIDENCE) -> tuple[Array, Array]:
-    """Lower and upper end of the percentile interval of each column of ``means``."""
-    tail = (1 - confidence) / 2
+def interval(means: Array) -> tuple[Array, Array]:
+    """Ends of the 95% percentile interval of each column of ``means`` (resamples x columns)."""
+    tail = (1 - CONFIDENCE) / 2
     low, high = np.quantile(means, [tail, 1 - tail], axis=0)
     return low, high
 
@@ -74,18 +59,28 @@ def interval(means: Array, confidence: float = CONFIDENCE) -> tuple[Array, Array
 def mean_half_widths(
     values: Array, resamples: int, key: Sequence[str | int], weights: Array | None = None
 ) -> Array | None:
-    """Half-widths for the means of the columns of ``values``; None where fewer than two items say nothing."""
+    """Half the width of the 95% interval for the mean of each column of ``values`` (items x columns).
+
+    ``weights``: of the items; None for equal weights. Returns None for fewer than two items.
+    """
     if len(values) < 2:
         return None
-    counts = draw_counts(stable_stream(*key), len(values), resamples)
-    return half_widths(resampled_means(values, counts, weights))
+    drawn = draw_counts(stable_stream(*key), len(values), resamples)
+    if weights is None:
+        means = drawn @ values / len(values)
+    else:
+        drawn *= weights
+        means = drawn @ values / drawn.sum(axis=1, keepdims=True)
+    low, high = interval(np.round(means, NOISE_DECIMALS))
+    half: Array = (high - low) / 2
+    return half
 
 
 def resampled_grid_means(values: Array, first: Array, second: Array) -> Array:
-    """Means of each player's grid in resamples of both its dimensions: resamples x players.
+    """Means of each player's grid when both of its dimensions are resampled: resamples x players.
 
-    ``values`` is players x A x B with NaN where a cell is missing; ``first`` (resamples x A) and ``second``
-    (resamples x B) say how often each row and column was drawn. NaN where a resample holds no cell.
+    ``values``: players x A x B, NaN if missing. ``first`` (resamples x A) and ``second`` (resamples x B): how
+    often each row and column was drawn. The mean is NaN if a resample contains no cell.
     """
     players, rows, columns = values.shape
     weights = (first[:, :, np.newaxis] * second[:, np.newaxis, :]).reshape(-1, rows * columns)

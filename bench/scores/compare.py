@@ -1,4 +1,4 @@
-"""One board scored in many ways: which ranks hang on the method."""
+"""One board scored by several methods: which ranks depend on the method."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Method:
 
 
 def methods(frames: Frames) -> Iterator[Method]:
-    """All methods that are compared; the first is the paper's, against which ranks move."""
+    """All methods that are compared. The first is the paper's; moves are against its ranks."""
     weightings = standard_weightings(frames.criteria)
     equal = weightings.pop(EQUAL)
     yield Method("paper", equal)
@@ -35,47 +35,37 @@ def methods(frames: Frames) -> Iterator[Method]:
             yield Method(f"refusals:{name}", equal, policy)
     for name, weights in weightings.items():
         yield Method(f"weights:{name}", weights)
-    if len(frames.judges) > 1:
-        for judge in frames.judges:
-            yield Method(f"without:{judge}", equal, PAPER, judge)
+    for judge in frames.judges if len(frames.judges) > 1 else ():
+        yield Method(f"without:{judge}", equal, PAPER, judge)
 
 
 def scored_by(frames: Frames, method: Method) -> pd.DataFrame:
-    """Players ranked by one method, best first: published ``length_norm_score`` and ``score``, ``rank``."""
+    """Players (index) ranked by one method, best first: ``length_norm_score``, ``score`` and ``rank``."""
     if method.without_judge is not None:
         frames = frames.only_judges(set(frames.judges) - {method.without_judge})
-    scenes = scene_scores(frames, method.weights, method.policy)
-    means = paper.player_means(frames, scenes["final"])
-    means.index = means.index.astype(str)
+    means = paper.player_means(frames, scene_scores(frames, method.weights, method.policy)["final"])
     normalised = paper.length_normalised(frames, means)
     table = pd.DataFrame({"length_norm_score": normalised, "score": means}).map(paper.published)
     return paper.ranked(table, paper.rank_gap(facts_of(frames.protocol)))
 
 
 def compare_methods(frames: Frames) -> pd.DataFrame:
-    """Every method's rank of every player: ``method``, ``player``, ``score``, ``rank``, ``paper_rank``,
-    ``moved`` (positive: up; missing where either has no rank)."""
-    tables = [(method.name, scored_by(frames, method)) for method in methods(frames)]
-    base = tables[0][1]["rank"]
-    parts = []
-    for name, table in tables:
-        part = table.rename(columns={"length_norm_score": name}).reset_index(names="player")
-        parts.append(
-            pd.DataFrame(
-                {
-                    "method": name,
-                    "player": part["player"],
-                    "score": part[name],
-                    "rank": part["rank"],
-                    "paper_rank": part["player"].map(base).astype("Int64"),
-                }
-            )
-        )
-    result = pd.concat(parts, ignore_index=True)
-    return result.assign(moved=result["paper_rank"] - result["rank"])
+    """Rank of every player by every method, one row each.
+
+    Columns: ``method``, ``player``, ``score`` (length-normalised), ``rank``, ``paper_rank``, and ``moved``,
+    the places up from the paper's rank (missing if one of the ranks is).
+    """
+    tables = {method.name: scored_by(frames, method) for method in methods(frames)}
+    ranks = tables["paper"]["rank"]
+    parts = [table.reset_index(names="player").assign(method=name) for name, table in tables.items()]
+    result = pd.concat(parts, ignore_index=True).drop(columns="score")
+    result = result.rename(columns={"length_norm_score": "score"})
+    result["paper_rank"] = result["player"].map(ranks).astype("Int64")
+    result["moved"] = result["paper_rank"] - result["rank"]
+    return result[["method", "player", "score", "rank", "paper_rank", "moved"]]
 
 
 def rank_moves(frames: Frames) -> pd.DataFrame:
-    """The rows of :func:`compare_methods` where a rank moves, or is there under one method only."""
+    """Rows of :func:`compare_methods` whose rank is not the paper's, or exists in one of the two only."""
     table = compare_methods(frames)
-    return table[(table["moved"].isna()) | (table["moved"] != 0)].reset_index(drop=True)
+    return table[table["moved"].isna() | (table["moved"] != 0)].reset_index(drop=True)

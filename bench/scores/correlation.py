@@ -1,7 +1,8 @@
-"""Rank correlations of few things: value, permutation p, and what the number of things allows to find.
+"""Rank correlations of small samples: Spearman's rho and Kendall's tau-b with permutation p values.
 
-Spearman's rho and Kendall's tau-b, with average ranks for ties. Up to nine pairs every order is tried, so p
-is exact; beyond, p comes from seeded random orders. Nothing is taken from a table or an approximation.
+Ties get average ranks. With up to nine pairs p is exact, from all orders; beyond, it comes from seeded random
+orders. The statistics are computed for many orders or resamples at once, and agree with scipy.stats, whose
+own permutation test and bootstrap cannot use the stable random stream of :mod:`bench.scores.bootstrap`.
 """
 
 from __future__ import annotations
@@ -22,46 +23,45 @@ Kind = Literal["spearman", "kendall"]
 PMethod = Literal["exact", "permutation"]
 Orders = npt.NDArray[np.int64]
 LEAST = 3
-"""Fewer pairs have no correlation worth the name: two always give 1 or -1."""
+"""Fewest pairs for a correlation; two pairs always give 1 or -1."""
 EXACT_UP_TO = 9
 DRAWS = 9_999
 LEAST_FOR_INTERVAL = 5
-"""With fewer pairs most resamples hold only two or three different ones."""
+"""With fewer pairs, most resamples contain only two or three different pairs."""
 RESAMPLES = 2_000
 ALPHA = 0.05
 TIE_DECIMALS = 9
 SAME = 1e-9
-"""Values that lie no further apart are equal: what is left is the order in which they were added up."""
+"""Values that differ by less are equal: the difference comes from the order of a sum."""
 
 
 class Correlation(Record):
-    """A rank correlation; what does not exist is null, and ``reason`` says why."""
+    """A rank correlation. Unknown numbers are null, and ``reason`` says why."""
 
     kind: Kind
     n: int
     value: float | None
-    p: float | None
-    """Two-sided: how often a random order gives at least this much, either way."""
-    p_method: PMethod | None
-    critical: float | None
-    """The smallest value, either way, whose p is at most 0.05 with these pairs; null where none is."""
-    low: float | None
-    high: float | None
+    p: float | None = None
+    """Two-sided: share of the orders with a correlation at least this strong in either direction."""
+    p_method: PMethod | None = None
+    critical: float | None = None
+    """Smallest absolute value with p of at most 0.05 for these pairs; null if there is none."""
+    low: float | None = None
+    high: float | None = None
     """95% interval from resampling the pairs."""
     reason: str | None
 
 
 def correlation(kind: Kind, x: Sequence[float], y: Sequence[float], key: Sequence[str | int]) -> Correlation:
-    """The correlation of pairs; ``key`` seeds what is random."""
+    """The correlation of ``x`` and ``y``, which are of equal length. ``key`` seeds the random numbers."""
     n = len(x)
-    rows = _ROWS[kind]
+    value = _value(kind, x, y)
+    if value is None:
+        why = f"{n} pairs are fewer than {LEAST}" if n < LEAST else "one side is the same for all"
+        return Correlation(kind=kind, n=n, value=None, reason=why)
     first, second = ranks(x), ranks(y)
-    value = float(rows(first[np.newaxis], second[np.newaxis])[0]) if n >= LEAST else math.nan
-    if math.isnan(value):
-        few = f"{n} pairs are fewer than {LEAST}"
-        return _none(kind, n, few if n < LEAST else "one side is the same for all")
-    p, method, spread = _chance(kind, first, second, value, key)
-    low, high, reason = _interval(rows, first, second, value, key)
+    p, method, spread = _permuted(kind, first, second, value, key)
+    low, high, reason = _interval(kind, first, second, value, key)
     return Correlation(
         kind=kind,
         n=n,
@@ -78,61 +78,43 @@ def correlation(kind: Kind, x: Sequence[float], y: Sequence[float], key: Sequenc
 def chance(
     kind: Kind, x: Sequence[float], y: Sequence[float], value: float, key: Sequence[str | int]
 ) -> tuple[float, PMethod]:
-    """The two-sided p of a correlation of ``value``, and how it was found; ``key`` seeds random orders."""
-    return _chance(kind, ranks(x), ranks(y), value, key)[:2]
-
-
-def _chance(
-    kind: Kind, first: Array, second: Array, value: float, key: Sequence[str | int]
-) -> tuple[float, PMethod, Array]:
-    """p, its method, and the size of the correlation of every order that was tried."""
-    rows, n = _ROWS[kind], len(first)
-    spread = np.abs(np.concatenate([rows(first[np.newaxis], second[part]) for part in _orders(n, key)]))
-    reached = int((spread >= abs(value) - SAME).sum())
-    if n <= EXACT_UP_TO:
-        return reached / len(spread), "exact", spread
-    return (1 + reached) / (1 + len(spread)), "permutation", spread
-
-
-def _none(kind: Kind, n: int, reason: str) -> Correlation:
-    return Correlation(
-        kind=kind, n=n, value=None, p=None, p_method=None, critical=None, low=None, high=None, reason=reason
-    )
+    """Two-sided p of a correlation of ``value``, and its method. ``key`` seeds random orders."""
+    return _permuted(kind, ranks(x), ranks(y), value, key)[:2]
 
 
 def tau(x: Sequence[float], y: Sequence[float]) -> float | None:
-    """Kendall's tau-b alone; None where a side is the same for all or there are fewer than two pairs."""
-    return _alone(kendall_rows, x, y)
+    """Kendall's tau-b; None if one side is constant or there are fewer than two pairs."""
+    return _value("kendall", x, y, least=2)
 
 
 def rho(x: Sequence[float], y: Sequence[float]) -> float | None:
-    """Spearman's rho alone; None where a side is the same for all or there are fewer than three pairs."""
-    return _alone(spearman_rows, x, y) if len(x) >= LEAST else None
+    """Spearman's rho; None if one side is constant or there are fewer than three pairs."""
+    return _value("spearman", x, y)
 
 
 def ranks(values: Sequence[float]) -> Array:
-    """Average ranks. Means of means that are equal can differ in their last place: they tie."""
-    made: Array = stats.rankdata(np.asarray(values, dtype=np.float64).round(TIE_DECIMALS))
-    return made
+    """Average ranks. Equal means of means can differ in their last digit, so values are rounded first."""
+    average: Array = stats.rankdata(np.asarray(values, dtype=np.float64).round(TIE_DECIMALS))
+    return average
 
 
-def _alone(rows: _Rows, x: Sequence[float], y: Sequence[float]) -> float | None:
-    if len(x) < 2:
+def _value(kind: Kind, x: Sequence[float], y: Sequence[float], least: int = LEAST) -> float | None:
+    if len(x) < least:
         return None
-    value = float(rows(ranks(x)[np.newaxis], ranks(y)[np.newaxis])[0])
+    value = float(_ROWS[kind](ranks(x)[np.newaxis], ranks(y)[np.newaxis])[0])
     return None if math.isnan(value) else value
 
 
-def spearman_rows(x: Array, y: Array) -> Array:
-    """Rho of each row of ranks ``x`` with the same row of ``y`` (one row serves all); NaN if constant."""
+def _spearman_rows(x: Array, y: Array) -> Array:
+    """Rho of each row of ranks ``x`` with the same row of ``y``; one row is used for all; NaN if constant."""
     a = x - x.mean(axis=1, keepdims=True)
     b = y - y.mean(axis=1, keepdims=True)
     scale = np.sqrt((a**2).sum(axis=1) * (b**2).sum(axis=1))
     return _divided((a * b).sum(axis=1), scale)
 
 
-def kendall_rows(x: Array, y: Array) -> Array:
-    """Tau-b of each row of ``x`` with the same row of ``y`` (a single row serves all); NaN if constant."""
+def _kendall_rows(x: Array, y: Array) -> Array:
+    """Tau-b of each row, like :func:`_spearman_rows`."""
     agreed, in_x, in_y = np.zeros(len(y)), np.zeros(len(x)), np.zeros(len(y))
     for lag in range(1, x.shape[1]):
         a, b = np.sign(x[:, lag:] - x[:, :-lag]), np.sign(y[:, lag:] - y[:, :-lag])
@@ -148,8 +130,19 @@ def _divided(sums: Array, scale: Array) -> Array:
     return result.round(NOISE_DECIMALS)
 
 
-_Rows = Callable[[Array, Array], Array]
-_ROWS: dict[Kind, _Rows] = {"spearman": spearman_rows, "kendall": kendall_rows}
+_ROWS: dict[Kind, Callable[[Array, Array], Array]] = {"spearman": _spearman_rows, "kendall": _kendall_rows}
+
+
+def _permuted(
+    kind: Kind, first: Array, second: Array, value: float, key: Sequence[str | int]
+) -> tuple[float, PMethod, Array]:
+    """p, its method, and the absolute correlation of every order that was tried."""
+    orders = _orders(len(first), key)
+    spread = np.abs(np.concatenate([_ROWS[kind](first[np.newaxis], second[part]) for part in orders]))
+    reached = int((spread >= abs(value) - SAME).sum())
+    if len(first) <= EXACT_UP_TO:
+        return reached / len(spread), "exact", spread
+    return (1 + reached) / (1 + len(spread)), "permutation", spread
 
 
 def _orders(n: int, key: Sequence[str | int]) -> Iterator[Orders]:
@@ -166,12 +159,11 @@ def _orders(n: int, key: Sequence[str | int]) -> Iterator[Orders]:
 
 
 def _every_order(n: int) -> Orders:
-    """All orders of ``n`` things: each thing in turn first, the orders of the others behind it."""
+    """All orders of ``n`` things: each in turn in front of all orders of the others."""
     if n == 1:
         return np.zeros((1, 1), dtype=np.int64)
     rest = _every_order(n - 1)
-    parts = [np.insert(rest + (rest >= first), 0, first, axis=1) for first in range(n)]
-    return np.concatenate(parts)
+    return np.concatenate([np.insert(rest + (rest >= first), 0, first, axis=1) for first in range(n)])
 
 
 def _critical(spread: Array) -> float | None:
@@ -183,11 +175,11 @@ def _critical(spread: Array) -> float | None:
 
 
 def _interval(
-    rows: _Rows, x: Array, y: Array, value: float, key: Sequence[str | int]
+    kind: Kind, x: Array, y: Array, value: float, key: Sequence[str | int]
 ) -> tuple[float | None, float | None, str | None]:
-    """Percentile interval over resampled pairs, or why there is none.
+    """Percentile interval over resampled pairs, or the reason why there is none.
 
-    Resamples in which a side is constant say nothing and are left out.
+    Resamples with a constant side have no correlation and are left out.
     """
     n = len(x)
     if n < LEAST_FOR_INTERVAL:
@@ -195,6 +187,6 @@ def _interval(
     if abs(value) > 1 - SAME:
         return None, None, "any resample of a perfect order is perfect, so resampling gives no interval"
     drawn = draw_indices(stable_stream(*key, "pairs"), n, RESAMPLES)
-    values = rows(stats.rankdata(x[drawn], axis=1), stats.rankdata(y[drawn], axis=1))
+    values = _ROWS[kind](stats.rankdata(x[drawn], axis=1), stats.rankdata(y[drawn], axis=1))
     low, high = interval(values[~np.isnan(values)][:, np.newaxis])
     return published(float(low[0])), published(float(high[0])), None

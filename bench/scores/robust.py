@@ -1,17 +1,19 @@
-"""The robust scoring: how sure a difference is when characters and situations are a sample too.
+"""The robust scoring: which differences are significant if characters and situations are samples too.
 
-All players meet the same scenes, and a hard character is hard for all of them. So intervals come from
-resampling characters and situations (never single conversations), and two players are compared by their
-differences on the same scenes.
+All players play the same scenes, and a hard character is hard for all of them. So intervals come from
+resampling characters and situations (not single conversations), and two players are compared by their
+differences on the same scenes. Scores, differences and errors are in points of the protocol's scale.
 """
 
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import combinations
 from typing import Literal
 
 import numpy as np
@@ -37,13 +39,13 @@ Correction = Literal["holm", "bh", "none"]
 ALPHA = 1 - CONFIDENCE
 POWER = 0.8
 CORRECTION: Correction = "bh"
-"""Benjamini-Hochberg: of the pairs called different, 5% are expected not to be. Holm bounds the risk of even
-one such error among all pairs, which leaves little to say about 63 players on 64 scenes."""
+"""Benjamini-Hochberg: 5% of the pairs called different are expected to be errors. Holm limits the probability
+of a single error among all pairs, which detects little among 63 players on 64 scenes."""
 
 
 @dataclass(frozen=True)
 class Grid:
-    """Scores as an array players x characters x situations; NaN where there is none."""
+    """Scores as an array players x characters x situations, NaN if missing, and the names of its axes."""
 
     players: tuple[str, ...]
     characters: tuple[str, ...]
@@ -52,44 +54,39 @@ class Grid:
 
 
 def robust_grid(frames: Frames, weights: Weights, policy: Policy = ROBUST) -> Grid:
-    """Length-normalised finals of all players and scenes under ``policy``."""
-    scenes = scene_scores(frames, weights, policy)
-    players = scenes.index.get_level_values("player").astype(str)
-    means = scenes["final"].groupby(players.to_numpy()).mean()
-    terms = paper.length_terms(frames, means).reindex(players)
-    return grid(scenes["final"] * terms["factor"].to_numpy() + terms["shift"].to_numpy())
+    """Length-normalised final scores of all players and scenes under ``policy``."""
+    finals = scene_scores(frames, weights, policy)["final"]
+    terms = paper.length_terms(frames, finals.groupby(level="player").mean())
+    terms = terms.reindex(finals.index.get_level_values("player"))
+    return grid(finals * terms["factor"].to_numpy() + terms["shift"].to_numpy())
 
 
 def robust_numbers(
     scores: Grid, *, resamples: int, key: Sequence[str | int], correction: Correction = CORRECTION
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Players (score, low, high, rank_low, rank_high, group; best first), and pairs of them."""
+    """Two tables: players (:func:`intervals` and :func:`rank_intervals`, best first), and their pairs
+    (:func:`paired_differences`)."""
     pairs = paired_differences(scores, correction)
     players = intervals(scores, resamples, key)
-    return players.join(rank_intervals(players["score"], pairs).drop(columns="score")).sort_values(
-        ["score"], ascending=False, kind="stable"
-    ), pairs
+    players = players.join(rank_intervals(players["score"], pairs).drop(columns="score"))
+    return players.sort_values("score", ascending=False, kind="stable"), pairs
 
 
 def grid(scenes: pd.Series) -> Grid:
-    """The array of a series indexed by (player, character, situation)."""
-    names = [tuple(sorted({str(v) for v in scenes.index.get_level_values(level)})) for level in range(3)]
+    """The grid of a series indexed by SCENE."""
+    names = [tuple(sorted(set(scenes.index.get_level_values(level)))) for level in range(3)]
     index = pd.MultiIndex.from_product(names, names=scenes.index.names)
-    plain = pd.Series(
-        scenes.to_numpy(dtype=np.float64),
-        index=pd.MultiIndex.from_tuples([tuple(map(str, key)) for key in scenes.index], names=index.names),
-    )
-    values = plain.reindex(index).to_numpy().reshape([len(part) for part in names])
+    values = scenes.reindex(index).to_numpy(dtype=np.float64).reshape([len(part) for part in names])
     return Grid(players=names[0], characters=names[1], situations=names[2], values=values)
 
 
 def two_way_means(scores: Grid, resamples: int, key: Sequence[str | int]) -> Array:
-    """Means of all players (columns) in resamples of characters and of situations (rows).
+    """Means in resamples of characters and situations: an array resamples x players.
 
-    Every resample is the same for all players, so that differences between columns are differences on the
-    same scenes. NaN where a resample holds no scene of a player. Where no situation has a second character,
-    as with the items of a data set, situations come and go with their character: then only characters are
-    drawn, as clusters (Cameron and Miller 2015, section VI.C).
+    Every resample is the same for all players, so differences between columns are differences on the same
+    scenes. A mean is NaN if the resample contains no scene of the player. If every situation has only one
+    character, as with the items of a data set, only characters are drawn, as clusters (Cameron and Miller
+    2015, section VI.C).
     """
     stream = stable_stream(*key)
     characters = draw_counts(stream, len(scores.characters), resamples)
@@ -101,9 +98,9 @@ def two_way_means(scores: Grid, resamples: int, key: Sequence[str | int]) -> Arr
 
 
 def _nested(values: Array) -> Array | None:
-    """``values`` with each character's own situations side by side: players x characters x most of them.
+    """``values`` with only each character's own situations: players x characters x the most that one has.
 
-    None where a situation has a second character, or where there is one character only.
+    None if a situation has several characters, or if there is only one character.
     """
     have: npt.NDArray[np.bool_] = np.asarray(~np.isnan(values).all(axis=0))
     if have.shape[0] < 2 or have.shape[1] < 2 or (have.sum(axis=0) > 1).any():
@@ -115,7 +112,7 @@ def _nested(values: Array) -> Array | None:
 
 
 def intervals(scores: Grid, resamples: int, key: Sequence[str | int]) -> pd.DataFrame:
-    """Per player (index): ``score``, and ``low`` and ``high`` of its two-way bootstrap interval."""
+    """``score`` of each player (index), with ``low`` and ``high`` of its two-way bootstrap interval."""
     flat = scores.values.reshape(len(scores.players), -1)
     means = [math.fsum(row[~np.isnan(row)]) / int((~np.isnan(row)).sum()) for row in flat]
     low, high = interval(two_way_means(scores, resamples, key))
@@ -125,10 +122,10 @@ def intervals(scores: Grid, resamples: int, key: Sequence[str | int]) -> pd.Data
 
 
 def standard_error(differences: Array) -> tuple[float, float]:
-    """Standard error of the mean of an array characters x situations (NaN: missing), and degrees of freedom.
+    """Standard error of the mean of an array characters x situations (NaN if missing), degrees of freedom.
 
-    Two-way clustering (Cameron, Gelbach and Miller): the variance over characters plus that over situations
-    minus that over scenes, and never less than the last; degrees of freedom after Satterthwaite.
+    Two-way clustering (Cameron, Gelbach and Miller 2011): the variance over characters, plus that over
+    situations, minus that over scenes, and at least the last; degrees of freedom by Satterthwaite.
     """
     have = ~np.isnan(differences)
     n = int(have.sum())
@@ -137,7 +134,7 @@ def standard_error(differences: Array) -> tuple[float, float]:
     rest = np.where(have, differences - differences[have].mean(), 0.0)
     parts = [_cluster_variance(rest.sum(axis=axis), int(have.any(axis=axis).sum()), n) for axis in (1, 0)]
     scene = (float((rest**2).sum()) * n / (n - 1) / n**2, n - 1)
-    if (have.sum(axis=0) <= 1).all():  # nobody shares a situation, so that the other two terms cancel
+    if (have.sum(axis=0) <= 1).all():  # no characters share a situation, so the other two terms cancel
         variance, pieces = parts[0][0], parts[0][0] ** 2 / max(parts[0][1], 1)
     else:
         variance = parts[0][0] + parts[1][0] - scene[0]
@@ -148,28 +145,28 @@ def standard_error(differences: Array) -> tuple[float, float]:
 
 
 def _cluster_variance(sums: Array, clusters: int, n: int) -> tuple[float, int]:
-    """Variance of a mean from sums of residuals by cluster, and its degrees of freedom."""
+    """Variance of a mean from the sums of residuals by cluster, and its degrees of freedom."""
     if clusters < 2:
         return 0.0, 0
     return float((sums**2).sum()) * clusters / (clusters - 1) / n**2, clusters - 1
 
 
 def paired_differences(scores: Grid, correction: Correction = CORRECTION) -> pd.DataFrame:
-    """Every pair of players on the scenes that both have.
+    """Compare every pair of players on the scenes that both have.
 
-    One row per pair: ``player`` and ``other`` (in the order of the grid), ``scenes``, ``difference`` of the
-    means there, its ``standard_error`` and ``df``, ``p`` (t test, two-sided), ``p_adjusted``, and whether
-    they are ``separated`` at 5%.
+    Returns one row per pair: ``player`` and ``other`` (in the order of the grid), ``scenes`` in common,
+    ``difference`` of their means there, its ``standard_error`` and ``df``, ``p`` (t test, two-sided),
+    ``p_adjusted`` for all pairs, and whether they are ``separated`` at 5%.
     """
-    rows = []
-    for a, player in enumerate(scores.players):
-        for b in range(a + 1, len(scores.players)):
-            rows.append((player, scores.players[b], *_compared(scores.values[a] - scores.values[b])))
+    rows = [
+        (scores.players[a], scores.players[b], *_compared(scores.values[a] - scores.values[b]))
+        for a, b in combinations(range(len(scores.players)), 2)
+    ]
     table = pd.DataFrame(rows, columns=["player", "other", "scenes", "difference", "standard_error", "df"])
     difference, error, df = (
         table[name].to_numpy(dtype=np.float64) for name in ("difference", "standard_error", "df")
     )
-    table["p"] = _chance(difference, error, df)
+    table["p"] = _p_values(difference, error, df)
     table["p_adjusted"] = adjusted(table["p"].to_numpy(dtype=np.float64), correction)
     table["separated"] = table["p_adjusted"] < ALPHA
     return table
@@ -182,26 +179,22 @@ def _compared(differences: Array) -> tuple[int, float, float, float]:
     return len(known), math.fsum(known) / len(known), *standard_error(differences)
 
 
-def _chance(differences: Array, errors: Array, df: Array) -> Array:
-    """The p values of all pairs at once; where there is no error, a difference is sure or there is none."""
+def _p_values(differences: Array, errors: Array, df: Array) -> Array:
+    """The p values of all pairs at once. Without any error, p is 0 for a difference and 1 for none."""
     exact = errors <= 1e-12
     tested = 2 * np.asarray(stats.t.sf(np.abs(differences) / np.where(exact, 1.0, errors), df))
     return np.where(exact, np.abs(differences) <= 1e-12, tested)
 
 
 def adjusted(p: Array, correction: Correction) -> Array:
-    """p values corrected for how many there are; NaN (pairs without a common scene) stay out of the count."""
-    known = np.flatnonzero(~np.isnan(p))
+    """p values corrected for multiple comparisons; NaN (pairs without a common scene) do not count."""
     result = p.copy()
-    m = len(known)
-    if m == 0 or correction == "none":
-        return result
-    order = known[np.argsort(p[known], kind="stable")]
+    order = np.argsort(p, kind="stable")[: int((~np.isnan(p)).sum())]
     if correction == "holm":
-        stepped = np.maximum.accumulate(p[order] * np.arange(m, 0, -1))
-    else:
-        stepped = np.minimum.accumulate((p[order] * m / np.arange(1, m + 1))[::-1])[::-1]
-    result[order] = np.minimum(stepped, 1.0)
+        stepped = np.maximum.accumulate(p[order] * np.arange(len(order), 0, -1))
+        result[order] = np.minimum(stepped, 1.0)
+    elif correction == "bh":
+        result[order] = stats.false_discovery_control(p[order])
     return result
 
 
@@ -215,9 +208,9 @@ def surely_better(pairs: pd.DataFrame) -> set[tuple[str, str]]:
 
 
 def told_apart(frames: Frames, weights: Weights) -> set[tuple[str, str]] | None:
-    """(better, worse) of the pairs of players that the data tell apart, by the robust scoring of a board.
+    """(better, worse) of every significantly different pair of players, by the robust scoring.
 
-    None where that cannot be asked: nothing is scored, or the protocol's scale is not known.
+    None if nothing is scored or the protocol's scale is unknown.
     """
     if facts_of(frames.protocol).scale is None or frames.scores.empty:
         return None
@@ -225,12 +218,11 @@ def told_apart(frames: Frames, weights: Weights) -> set[tuple[str, str]] | None:
 
 
 def rank_intervals(scores: pd.Series, pairs: pd.DataFrame) -> pd.DataFrame:
-    """Per player: the ranks that the data leave open, and its tie group.
+    """Range of ranks that the data allow for each player (index), and its tie group; best first.
 
-    ``scores`` by player, and pairs from :func:`paired_differences`. ``rank_low`` is 1 + the number of players
-    surely better, ``rank_high`` the number of players that are not surely worse. A tie group (``group``,
-    the rank of its leader) ends with the first player that is surely worse than the group's leader.
-    Sorted from best to worst.
+    ``scores``: by player. ``pairs``: from :func:`paired_differences`. ``rank_low`` is 1 + the number of
+    significantly better players, ``rank_high`` the number of players that are not significantly worse. A tie
+    group (``group``: the rank of its leader) ends before the first player significantly worse than that.
     """
     beaten = surely_better(pairs)
     above, below = Counter(worse for _, worse in beaten), Counter(better for better, _ in beaten)
@@ -255,12 +247,12 @@ def _groups(names: list[str], beaten: set[tuple[str, str]]) -> list[int]:
 
 
 def separability(pairs: pd.DataFrame) -> float | None:
-    """The share of player pairs that the data tell apart; None where there is no pair."""
+    """Share of the pairs of players that differ significantly; None without any pair."""
     return float(pairs["separated"].mean()) if len(pairs) else None
 
 
 def power_of(difference: float, error: float, df: float, alpha: float = ALPHA) -> float:
-    """How often a two-sided t test finds a true ``difference`` that is estimated with ``error``."""
+    """Power of a two-sided t test for a true ``difference`` with standard error ``error``."""
     shift = abs(difference) / error
     thresholds = _thresholds(df, alpha)
     found = special.ndtr(shift - thresholds) + special.ndtr(-thresholds - shift)
@@ -272,41 +264,40 @@ _NODES, _NODE_WEIGHTS = np.polynomial.legendre.leggauss(200)
 
 @lru_cache(maxsize=8192)
 def _thresholds(df: float, alpha: float) -> Array:
-    """What a difference must exceed, in true standard errors, over the distribution of the estimated error.
+    """Thresholds of a difference, in true standard errors, over the distribution of the estimated error.
 
-    Averaging over that distribution stands for the noncentral t, which scipy gets wrong for some arguments.
+    Averaging over that distribution replaces the noncentral t, which scipy gets wrong for some arguments.
     """
     errors: Array = np.sqrt(stats.chi2.ppf((_NODES + 1) / 2, df) / df)
     return float(stats.t.ppf(1 - alpha / 2, df)) * errors
 
 
 def detectable_difference(error: float, df: float, power: float = POWER, alpha: float = ALPHA) -> float:
-    """The smallest true difference that such a comparison finds with ``power``."""
+    """Smallest true difference that a comparison with standard error ``error`` detects with ``power``."""
     upper = error
     while power_of(upper, error, df, alpha) < power:
         upper *= 2
     return float(optimize.brentq(lambda d: power_of(d, error, df, alpha) - power, 0.0, upper))
 
 
-@lru_cache
-def _reach(power: float) -> float:
-    """A difference that is found with ``power``, in standard errors, if the error were known."""
-    return float(stats.norm.ppf(1 - ALPHA / 2) + stats.norm.ppf(power))
-
-
 MOST_SCENES = 1_000_000
-"""Where more scenes would be needed, no number of them is named."""
+"""The largest number of scenes that :func:`scenes_needed` considers."""
 
 
 def scenes_needed(
     difference: float, error: float, scenes: int, df: float | None = None, power: float = POWER
 ) -> int | None:
-    """How many scenes would find a true ``difference`` with ``power``, if ``scenes`` of them leave ``error``
-    with ``df`` degrees of freedom (without it: as many as independent scenes do).
+    """How many scenes would detect a true ``difference`` with ``power``; None for more than MOST_SCENES.
 
-    Taken that characters and situations grow alike: the error falls, and the degrees of freedom of clusters
-    grow, with the square root of the number of scenes. Degrees of freedom are cut to whole numbers. None
-    where more than MOST_SCENES would be needed.
+    Args:
+        difference: In points.
+        error: Standard error of the difference on the present scenes.
+        scenes: Number of present scenes.
+        df: Degrees of freedom of ``error``; None for independent scenes.
+        power: Probability of detection.
+
+    Assumes that the numbers of characters and situations grow in proportion: the error falls, and the degrees
+    of freedom of clusters grow, with the square root of the number of scenes.
     """
     spread = error * math.sqrt(scenes)
 
@@ -316,15 +307,12 @@ def scenes_needed(
 
     if difference == 0 or not enough(MOST_SCENES):
         return None
-    reach = _reach(power)
-    # The normal distribution asks for fewer than Student's t, so the answer lies above; it is near.
+    # The normal distribution needs a little fewer scenes than Student's t: search upwards from its answer.
+    reach = float(special.ndtri(1 - ALPHA / 2) + special.ndtri(power))
     low = max(1, min(math.ceil((reach * spread / difference) ** 2) - 1, MOST_SCENES - 1))
     step = max(1, low // 8)
     high = min(low + step, MOST_SCENES)
     while not enough(high):
         low, step = high, 2 * step
         high = min(low + step, MOST_SCENES)
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
+    return bisect_left(range(high), True, lo=low + 1, key=enough)

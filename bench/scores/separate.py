@@ -1,4 +1,4 @@
-"""Two given players: are they different, and how many scenes would it take to tell?"""
+"""Two given players: do they differ significantly, and how many scenes would it take?"""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from bench.scores.weights import EQUAL, Weights, standard_weightings
 
 
 class Separation(Record):
-    """Two players of a board compared on the scenes that both have, under the robust scoring."""
+    """Two players compared on the scenes that both have, by the robust scoring."""
 
     schema_version: int = SCHEMA_VERSION
     suite: str
@@ -31,29 +31,32 @@ class Separation(Record):
     other: str
     scenes: int
     """Scenes that both have."""
-    difference: float | None
-    """``player`` minus ``other``, length-normalised, in points; null without two scenes in common."""
-    low: float | None
-    high: float | None
-    """The 95% interval of this difference alone."""
-    p: float | None
+    difference: float | None = None
+    """``player`` minus ``other``, length-normalised, in points; null with fewer than two scenes in common."""
+    low: float | None = None
+    high: float | None = None
+    """95% interval of this difference alone."""
+    p: float | None = None
     pairs: int
     """Pairs of players on the board."""
-    p_adjusted: float | None
-    """With all those pairs considered."""
-    correction: Correction
+    p_adjusted: float | None = None
+    """p corrected for all those pairs."""
+    correction: Correction = CORRECTION
     separated: bool
     """Whether ``p_adjusted`` is below 0.05."""
     power: float = POWER
-    scenes_needed: int | None
-    """Scenes, characters and situations growing alike, with which one comparison would find a true
-    difference of this size so often. Null where no number would do, or none can be told."""
+    scenes_needed: int | None = None
+    """Scenes with which one comparison would detect a true difference of this size with this power, if the
+    numbers of characters and situations grow in proportion. Null if unknown or more than a million."""
     reason: str | None
     """Why a number is null."""
 
 
 def separation(frames: Frames, player: str, other: str, weights: Weights | None = None) -> Separation:
-    """How ``player`` and ``other`` differ. Raises UserError where one has nothing that counts."""
+    """Compare ``player`` with ``other``. Raises UserError if one of them has no score.
+
+    ``weights``: of the criteria; None for equal weights.
+    """
     used = standard_weightings(frames.criteria)[EQUAL] if weights is None else weights
     grid = robust_grid(frames, used)
     for name in (player, other):
@@ -61,15 +64,13 @@ def separation(frames: Frames, player: str, other: str, weights: Weights | None 
             raise UserError(
                 f"no player {name!r} with scores on this board",
                 where=f"{frames.suite} {frames.language}",
-                hint=f"There are: {', '.join(grid.players) or 'none'}.",
+                hint=f"Players: {', '.join(grid.players) or 'none'}.",
             )
     if player == other:
         raise UserError(f"{player!r} is the same player twice", hint="Name two players.")
     table = paired_differences(grid)
     pair = table[table["player"].isin([player, other]) & table["other"].isin([player, other])].iloc[0]
-    sign = 1 if pair["player"] == player else -1
-    scenes, error = int(pair["scenes"]), float(pair["standard_error"])
-    made = Separation(
+    result = Separation(
         suite=frames.suite,
         version=frames.version,
         language=frames.language,
@@ -77,24 +78,22 @@ def separation(frames: Frames, player: str, other: str, weights: Weights | None 
         weights=dict(used),
         player=player,
         other=other,
-        scenes=scenes,
-        difference=None,
-        low=None,
-        high=None,
-        p=None,
+        scenes=int(pair["scenes"]),
         pairs=len(table),
-        p_adjusted=None,
-        correction=CORRECTION,
         separated=bool(pair["separated"]),
-        scenes_needed=None,
         reason="fewer than two scenes in common",
     )
-    if scenes < 2:
-        return made
-    difference = sign * float(pair["difference"])
-    ends = interval_of(difference, error, float(pair["df"]), scenes)
-    needed, reason = _needed(difference, error, scenes, float(pair["df"]))
-    return made.model_copy(
+    if result.scenes < 2:
+        return result
+    difference = float(pair["difference"]) * (1 if pair["player"] == player else -1)
+    error, df = float(pair["standard_error"]), float(pair["df"])
+    ends = interval_of(difference, error, df, result.scenes)
+    if error > 1e-12:
+        needed = scenes_needed(difference, error, result.scenes, df)
+        reason = None if needed else "there is no difference, or a million scenes would not detect it"
+    else:
+        needed, reason = None, "the difference is the same in every scene, so its error is unknown"
+    return result.model_copy(
         update={
             "difference": published(difference),
             "low": ends.low,
@@ -105,11 +104,3 @@ def separation(frames: Frames, player: str, other: str, weights: Weights | None 
             "reason": reason,
         }
     )
-
-
-def _needed(difference: float, error: float, scenes: int, df: float) -> tuple[int | None, str | None]:
-    """How many scenes, or why that cannot be told."""
-    if error <= 1e-12:
-        return None, "the difference is the same in every scene: its error cannot be told"
-    needed = scenes_needed(difference, error, scenes, df)
-    return needed, None if needed else "no difference is seen, or a million scenes would not find it"

@@ -1,28 +1,26 @@
-"""How the criteria of a protocol are weighed against each other: data, and one parser for what users type."""
+"""Weights of a protocol's criteria: the standard weightings, and a parser for what users type."""
 
 from __future__ import annotations
 
-import math
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from bench.errors import UserError
 
 EQUAL = "equal"
-"""Name of the plain average, which ranks the board."""
+"""Name of the plain average, by which the board is ranked."""
 
 CUSTOM = "custom"
-"""Name of a weighting that a user gave as numbers."""
+"""Name of a weighting given as numbers."""
 
 Weights = Mapping[str, float]
-"""Criterion to weight; only the proportions matter, so equal weights are exactly 1/3 each of three."""
+"""Criterion to weight. Only the proportions matter."""
 
 SMALLEST, LARGEST = 1e-6, 1e6
-"""What a weight is kept to where it is not 0: beyond, means of floats overflow or lose their digits."""
+"""Range of weights other than 0. Outside it, means of floats overflow or lose digits."""
 
 
 def standard_weightings(criteria: Sequence[str]) -> dict[str, dict[str, float]]:
-    """The plain average, and for each criterion the weighting in which it counts twice."""
+    """The plain average, and for each criterion a weighting that counts it twice."""
     weightings = {EQUAL: dict.fromkeys(criteria, 1.0)}
     if len(criteria) > 1:
         for heavy in criteria:
@@ -31,16 +29,14 @@ def standard_weightings(criteria: Sequence[str]) -> dict[str, dict[str, float]]:
 
 
 def checked_weights(weights: Weights, criteria: Sequence[str]) -> dict[str, float]:
-    """``weights`` for all of ``criteria`` (an absent one weighs nothing). Raises UserError."""
+    """``weights`` for all of ``criteria``, 0 for those without one. Raises UserError."""
     for name, weight in weights.items():
         if name not in criteria:
-            raise _unknown(name, criteria)
-        if not math.isfinite(weight) or weight < 0:
-            raise UserError(f"weight {weight!r} of {name} is not a number of 0 or more")
-        if weight and not SMALLEST <= weight <= LARGEST:
+            raise UserError(f"unknown criterion {name!r}", hint=f"Criteria are {', '.join(criteria)}.")
+        if weight and not SMALLEST <= weight <= LARGEST:  # also true for NaN
             raise UserError(
-                f"weight {weight!r} of {name} is neither 0 nor from {SMALLEST:f} to {LARGEST:.0f}",
-                hint="Only the proportions matter: 2,1,1 is as good as 2000,1000,1000.",
+                f"invalid weight {weight!r} of {name}",
+                hint=f"Use 0, or a number from {SMALLEST:f} to {LARGEST:.0f}; only the proportions matter.",
             )
     complete = {name: float(weights.get(name, 0.0)) for name in criteria}
     if not sum(complete.values()) > 0:
@@ -49,9 +45,9 @@ def checked_weights(weights: Weights, criteria: Sequence[str]) -> dict[str, floa
 
 
 def parse_weights(text: str, criteria: Sequence[str]) -> tuple[str, dict[str, float]]:
-    """Name and weights of what a user typed: a weighting's name, ``2,1,1``, or ``fluency=2,in_character=1``.
+    """Parse a weighting's name, ``2,1,1`` or ``fluency=2,in_character=1`` into its name and weights.
 
-    Bare numbers go by the order of ``criteria``. Raises UserError.
+    Numbers without a name are in the order of ``criteria``. Raises UserError.
     """
     text = text.strip()
     named = standard_weightings(criteria)
@@ -60,15 +56,14 @@ def parse_weights(text: str, criteria: Sequence[str]) -> tuple[str, dict[str, fl
     parts = [part.strip() for part in text.split(",")]
     if any("=" in part for part in parts):
         pairs = [(name.strip(), value) for name, _, value in (part.partition("=") for part in parts)]
-        twice = [name for name, count in Counter(name for name, _ in pairs).items() if count > 1]
-        if twice:
-            raise UserError(f"weights {text!r}: {twice[0]!r} has two", hint="Give each criterion one weight.")
+        if len(dict(pairs)) < len(pairs):
+            raise UserError(f"weights {text!r} repeat a criterion", hint="Give each criterion one weight.")
         given = {name: _number(value, text) for name, value in pairs}
     elif len(parts) == len(criteria):
         given = {name: _number(part, text) for name, part in zip(criteria, parts, strict=True)}
     else:
         raise UserError(
-            f"weights {text!r} are not understood",
+            f"invalid weights {text!r}",
             hint=f"Give one of {', '.join(named)}, or {len(criteria)} numbers for {', '.join(criteria)}.",
         )
     return CUSTOM, checked_weights(given, criteria)
@@ -79,7 +74,3 @@ def _number(text: str, whole: str) -> float:
         return float(text)
     except ValueError:
         raise UserError(f"weights {whole!r}: {text.strip()!r} is not a number") from None
-
-
-def _unknown(name: str, criteria: Iterable[str]) -> UserError:
-    return UserError(f"unknown criterion {name!r}", hint=f"Criteria are {', '.join(criteria)}.")

@@ -11,13 +11,13 @@ import pytest
 
 from bench.audit import audit_tree
 from bench.results import ResultsTree
-from bench.scores.external import COLUMNS
+from bench.scores.external import LIST_COLUMNS
 from tests.audit.conftest import Audited
 
 ROW = ("Bench", "1", "their-bard", "4.5", "bench.example, table 1", "2024-09")
 
 
-def written(*rows: tuple[str, ...], columns: tuple[str, ...] = COLUMNS) -> str:
+def written(*rows: tuple[str, ...], columns: tuple[str, ...] = LIST_COLUMNS) -> str:
     out = io.StringIO()
     csv.writer(out, lineterminator="\n").writerows([columns, *rows])
     return out.getvalue()
@@ -49,7 +49,7 @@ def _changed(at: int, text: str) -> str:
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (written(ROW, columns=COLUMNS[::-1]), "other columns"),
+        (written(ROW, columns=LIST_COLUMNS[::-1]), "other columns"),
         (written(), "no or several"),
         (written(ROW, ("Bench", "2", "other", "3", *ROW[4:])), "no or several"),
         (written(ROW, ROW), "there already"),
