@@ -150,6 +150,14 @@ def test_a_mistake_is_named_with_its_file(tiny: Tiny, kind: str, old: str, new: 
     assert str(path) in line
 
 
+def test_a_folder_without_a_card_names_the_files_it_ignored(tiny: Tiny) -> None:
+    folder = tiny.prompts / "characters" / "de"
+    folder.mkdir()
+    (folder / "lena.json").write_text("{}", encoding="utf-8")
+    edit(tiny.suite_file, "[languages.en]", "[languages.de]")
+    assert f"no character (.toml) in {folder} (ignored: lena.json)" in refused(tiny).line()
+
+
 def test_an_unknown_suite_is_answered_with_the_nearest(tiny: Tiny) -> None:
     with pytest.raises(CatalogError, match="Did you mean 'tiny'"):
         load_suite(tiny.prompts, "tinny")

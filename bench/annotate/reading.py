@@ -39,7 +39,7 @@ class Entry:
     person: str
     annotation: Annotation
     number: int
-    """The annotation tool's number of it: tells apart what was handed in at one time."""
+    """The annotation tool's number of the annotation; orders annotations of the same time."""
     place: str
 
 

@@ -96,12 +96,12 @@ def candidates(
 
 
 def draw(pool: Sequence[Candidate], size: int, seed: int, salt: str = "") -> list[Candidate]:
-    """``size`` of the pool, or all of it where it is smaller, as even as can be over each margin.
+    """Draw ``size`` conversations, or the whole pool if it is smaller, balanced over each margin.
 
     Each step takes the conversation whose player, character and situation were drawn least so far, counted
-    in rounds of the margin so that margins weigh the same; among equals the one whose pairs (a player with a
-    character, and so on) were drawn least; among those the first of a random order that hangs on ``seed``,
-    ``salt`` and the cell alone, so that it is equal on every machine.
+    in rounds of the margin so that margins weigh the same. Ties go to the one whose pairs (a player with a
+    character, and so on) were drawn least, then to the first in a random order. That order depends only on
+    ``seed``, ``salt`` and the cell, so it is the same on every machine.
     """
     order = sorted(pool, key=lambda candidate: sha256_of([seed, salt, *candidate.cell]))
     margins = [_levels([(candidate.cell[m],) for candidate in order]) for m in range(len(MARGINS))]

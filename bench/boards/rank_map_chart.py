@@ -72,7 +72,7 @@ def bands_note(made: RankMap) -> str:
     """What the open ranks of our side are."""
     return {
         "pairs": "the ranks that a comparison on the same scenes, pair by pair, leaves open",
-        "intervals": "the ranks that our intervals leave open",
+        "intervals": "the ranks that our intervals allow",
     }[made.left_open_by]
 
 

@@ -1,4 +1,4 @@
-"""The figure of topics: a bar for each share, the outliers last, what is covered told apart."""
+"""The figure of topics: a bar for each share, outliers last, covered topics in another colour."""
 
 from __future__ import annotations
 
