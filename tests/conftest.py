@@ -13,6 +13,7 @@ ROOT = Path(__file__).resolve().parents[1]
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
+from bench.local.server import usable_cores  # noqa: E402
 from tests import recording  # noqa: E402
 
 # Shells start background jobs with SIGINT ignored, and children inherit that. Tests that send Ctrl-C need it.
@@ -29,6 +30,11 @@ def vcr_config() -> dict[str, Any]:
 def vcr_cassette_dir() -> str:
     """One folder for all cassettes."""
     return str(recording.folders_in_use()[0])
+
+
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """Workers of `make test`: one more than there are cores, because some tests wait for timeouts."""
+    return min(usable_cores() + 1, 8)
 
 
 def pytest_recording_configure(config: pytest.Config, vcr: Any) -> None:
