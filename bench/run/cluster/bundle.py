@@ -1,10 +1,9 @@
-"""What a worker needs of a suite, as one JSON text; it adds nothing but the keys of its environment."""
+"""Everything that a worker needs of a suite, as JSON; only the API keys come from its own environment."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 from bench import __version__
 from bench.catalog import Catalog, Model, Provider
@@ -16,29 +15,30 @@ from bench.suites import Card, Item, SceneSet, Situation, Suite, SuiteEntry
 
 
 class Bundle(Record):
-    """A protocol by value. ``run`` tells one command's bundles from another's."""
+    """A protocol with all its texts and the models it calls."""
 
     run: str
+    """Id of the command's connection, different for each command."""
     version: str
     suite: str
     protocol: str
     language: str
-    entry: dict[str, Any]
-    cards: dict[str, dict[str, Any]]
-    situations: dict[str, dict[str, Any]]
-    items: list[dict[str, Any]]
+    entry: SuiteEntry
+    cards: dict[str, Card]
+    situations: dict[str, Situation]
+    items: tuple[Item, ...]
     templates: dict[str, str]
-    providers: dict[str, dict[str, Any]]
-    models: dict[str, dict[str, Any]]
+    providers: dict[str, Provider]
+    models: dict[str, Model]
     cache: str | None
-    """Folder of the response cache, on the worker's machine; None for none."""
+    """Folder of the response cache on the worker's machine; None: no cache."""
 
 
 def bundle_of(
     protocol: Protocol, models: Iterable[str], *, run: str, cache: Path | None, workers: int
 ) -> Bundle:
-    """``protocol`` with the models it calls, each provider's limits divided among ``workers``."""
-    suite, catalog = protocol.suite, protocol.catalog
+    """``protocol`` with the models it calls; the limits of each provider are divided among ``workers``."""
+    suite, catalog, scenes = protocol.suite, protocol.catalog, protocol.scenes
     chosen = {name: catalog.model(name) for name in models}
     providers = {model.provider: catalog.providers[model.provider] for model in chosen.values()}
     for name, provider in providers.items():
@@ -50,61 +50,46 @@ def bundle_of(
         suite=suite.id,
         protocol=suite.protocol,
         language=protocol.language,
-        entry=_plain(suite.entry),
-        cards={name: _plain(card) for name, card in protocol.scenes.cards.items()},
-        situations={name: _plain(scene) for name, scene in protocol.scenes.situations.items()},
-        items=[
-            {"character": i.character, "situation": i.situation, "data": i.data, "where": i.where}
-            for i in protocol.scenes.items
-        ],
+        entry=suite.entry,
+        cards=scenes.cards,
+        situations=scenes.situations,
+        items=scenes.items,
         templates={path.name: path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.jinja"))},
-        providers={name: _plain(shared(name, p, workers, catalog)) for name, p in providers.items()},
-        models={name: _plain(model) for name, model in chosen.items()},
+        providers={name: shared(name, p, workers, catalog) for name, p in providers.items()},
+        models=chosen,
         cache=None if cache is None else str(cache),
     )
 
 
 def protocol_of(bundle: Bundle, folder: Path) -> Protocol:
-    """The protocol that ``bundle`` holds; its templates are written below ``folder``."""
+    """The protocol in ``bundle``; its templates are written below ``folder``."""
     texts = folder / bundle.protocol
     texts.mkdir(parents=True, exist_ok=True)
     for name, text in bundle.templates.items():
         (texts / Path(name).name).write_text(text, encoding="utf-8", newline="")
-    scenes = SceneSet(
-        bundle.language,
-        {name: Card.model_validate(card) for name, card in bundle.cards.items()},
-        {name: Situation.model_validate(scene) for name, scene in bundle.situations.items()},
-        tuple(Item(**item) for item in bundle.items),
-    )
-    entry = SuiteEntry.model_validate(bundle.entry)
-    suite = Suite(bundle.suite, bundle.protocol, entry, folder, {bundle.language: scenes})
-    catalog = Catalog(
-        Path("models.toml"),
-        {name: Provider.model_validate(p) for name, p in bundle.providers.items()},
-        {name: Model.model_validate(m) for name, m in bundle.models.items()},
-    )
+    scenes = SceneSet(bundle.language, bundle.cards, bundle.situations, bundle.items)
+    suite = Suite(bundle.suite, bundle.protocol, bundle.entry, folder, {bundle.language: scenes})
     kind = protocol_class(bundle.protocol)
     if kind is None:
-        raise CatalogError(
-            f"this worker has no protocol {bundle.protocol!r}", hint="Install the same Dramaturg."
-        )
-    return kind(suite, bundle.language, catalog)
+        hint = "Install the same Dramaturg everywhere."
+        raise CatalogError(f"this worker has no protocol {bundle.protocol!r}", hint=hint)
+    return kind(suite, bundle.language, Catalog(Path("models.toml"), bundle.providers, bundle.models))
 
 
 def shared(name: str, provider: Provider, workers: int, catalog: Catalog) -> Provider:
-    """``provider`` with one worker's share of its limits; an embedded one has a server on every worker."""
+    """``provider`` with one worker's share of its limits. An embedded one has a server on every worker."""
     if provider.embedded:
         return provider
-    limits: Mapping[str, int | None] = {
+    limits: dict[str, int | None] = {
         "max_concurrent": provider.max_concurrent,
         "requests_per_minute": provider.requests_per_minute,
         **{f"role_concurrent.{role}": count for role, count in provider.role_concurrent.items()},
     }
-    for what, limit in limits.items():
+    for key, limit in limits.items():
         if limit is not None and limit < workers:
             raise CatalogError(
-                f"{what} = {limit} cannot be divided among {workers} workers",
-                where=f"{catalog.path}: providers.{name}",
+                f"{key} = {limit} cannot be divided among {workers} workers",
+                where=f"{catalog.path} [providers.{name}]",
                 hint="Use fewer workers with more threads each, or raise it if the provider allows more.",
             )
     per_minute = provider.requests_per_minute
@@ -120,12 +105,7 @@ def shared(name: str, provider: Provider, workers: int, catalog: Catalog) -> Pro
 def _check_secrets(name: str, provider: Provider, catalog: Catalog) -> None:
     if secrets_of(provider, None):
         raise CatalogError(
-            "its base_url or headers seem to hold a secret, which would travel through the scheduler",
-            where=f"{catalog.path}: providers.{name}",
-            hint="Name an environment variable by api_key_env, and set it where the workers run.",
+            "base_url or headers seem to contain a secret, which would travel through the scheduler",
+            where=f"{catalog.path} [providers.{name}]",
+            hint="Use api_key_env, and set that environment variable where the workers run.",
         )
-
-
-def _plain(entry: Any) -> dict[str, Any]:
-    data: dict[str, Any] = entry.model_dump(mode="json", exclude_none=True)
-    return data
