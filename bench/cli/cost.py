@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, fields
 from decimal import Decimal
@@ -17,7 +15,7 @@ from bench.errors import UserError
 from bench.records import canonical
 from bench.results import ResultsTree
 from bench.run.progress import short
-from bench.tables import text_table
+from bench.tables import csv_table, text_table
 
 _NAMES = [field.name for field in (*fields(Part), *fields(Took))]
 _TOTALS: dict[str, Callable[[Part], str]] = {
@@ -53,7 +51,7 @@ def cost(
             where=str(where.results),
             hint="`bench run SUITE` makes some; without --language and --player all are counted.",
         )
-    click.echo({"table": _table, "json": _json, "csv": _csv}[form](rows), nl=False)
+    click.echo({"table": _table, "json": _json, "csv": cost_csv}[form](rows), nl=False)
 
 
 def _rows(
@@ -129,10 +127,7 @@ def _json(rows: Sequence[CostRow]) -> str:
     return canonical({"rows": lines, **sums, "total": _plain(total(rows))})
 
 
-def _csv(rows: Sequence[CostRow]) -> str:
-    out = io.StringIO()
-    writer = csv.DictWriter(out, _NAMES, lineterminator="\n")
-    writer.writeheader()
-    for row in rows:
-        writer.writerow(asdict(row.part) | _plain(row.took))
-    return out.getvalue()
+def cost_csv(rows: Sequence[CostRow]) -> str:
+    """One line per part of the evidence; amounts are exact decimals, empty if unknown."""
+    lines = [asdict(row.part) | _plain(row.took) for row in rows]
+    return csv_table(_NAMES, [[line[name] for name in _NAMES] for line in lines])

@@ -58,9 +58,9 @@ def rank_map(
     sure = told_apart(frames, standard_weightings(frames.criteria)[EQUAL]) if frames.criteria else None
     if other is not None:
         against = other
-        theirs = load_board(where.evidence(other, [language]), other, language, prompts=suites)
+        second = load_board(where.evidence(other, [language]), other, language, prompts=suites)
         title = suites[other].entry.title if other in suites else other
-        published, aliases = board_list(board, theirs.board, title)
+        published, aliases = board_list(board, second.board, title)
     else:
         assert against is not None
         published, aliases = load_published(folder, against), load_aliases(folder)

@@ -9,6 +9,8 @@ from decimal import Decimal
 
 import pytest
 
+from bench.boards.costs import CostRow, Part, Took
+from bench.cli.cost import cost_csv
 from tests.cli.conftest import Bench
 from tests.scripted_server import ScriptedServer, completion, plausible_text
 from tests.tiny import CALLS, Tiny
@@ -70,3 +72,9 @@ def test_one_player_can_be_asked_for(bench: Bench, paid: Tiny) -> None:
 def test_no_results_are_a_mistake_in_one_line(bench: Bench, tiny: Tiny) -> None:
     tiny.tree.root.mkdir()
     assert "no results of suite 'tiny'" in bench("cost", "tiny", *tiny.options()).fault
+
+
+def test_the_csv_cannot_hold_a_formula() -> None:
+    part = Part("tiny", "en", "=HYPERLINK(1)", "player", "\u200b=A1", "embedded")
+    table = cost_csv([CostRow(part, Took(calls=2))])
+    assert table.splitlines()[1].startswith("tiny,en,'=HYPERLINK(1),player,'\u200b=A1,embedded,2,")
