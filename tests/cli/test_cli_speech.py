@@ -59,7 +59,7 @@ def test_a_run_sends_sound_that_decodes_and_goes_on_past_a_failure(
         assert fault_in(sounds) == ""
     assert sum(isinstance(seen.body["messages"][-1]["content"], list) for seen in asked) == 1
     again = bench("run", "spoken", *PLAYERS, *spoken.options())
-    assert "no call made" in again.out
+    assert "nothing new to run" in again.out
     assert server.count == 8
 
 
@@ -234,7 +234,7 @@ def test_a_limit_of_money_needs_the_price_of_sound(
         'prices = { input = "1", output = "2" }',
     )
     ended = bench("run", "spoken", "--max-cost", "1", *spoken.options())
-    assert "no price is known of ear" in ended.fault
+    assert "the price of ear is unknown" in ended.fault
     assert server.count == 0
     assert bench("run", "spoken", *spoken.options()).status == 0
     assert "unknown" in bench("cost", *spoken.options()).out

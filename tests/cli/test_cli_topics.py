@@ -124,7 +124,7 @@ def test_money_that_runs_out_ends_with_its_own_status(
 
 def test_a_price_that_nobody_knows_is_refused_where_money_is_limited(bench: Bench, tiny: Tiny) -> None:
     fault = bench("topics", SAMPLE, "--writer", "actor", "--max-cost", "1", *options(tiny)).fault
-    assert "no price is known of actor" in fault
+    assert "the price of actor is unknown" in fault
 
 
 def test_rows_that_cannot_be_read_are_named_and_counted(bench: Bench) -> None:
