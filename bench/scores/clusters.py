@@ -1,0 +1,143 @@
+"""Standard errors when scores share characters and situations, and when judges are a sample too.
+
+Every function works on many comparisons at once: the first axis of its arrays counts them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from bench.scores.bootstrap import Array
+
+CERTAIN = 1e-12
+"""Standard errors up to this size are rounding noise of constant scores: nothing is known about the error."""
+
+
+@dataclass(frozen=True)
+class MeanError:
+    """Means with the variance of each, and its degrees of freedom; NaN where they cannot be known.
+
+    All arrays have one entry per comparison. ``n``: scenes that the mean is taken over.
+    """
+
+    mean: Array
+    variance: Array
+    df: Array
+    n: Array
+
+    @property
+    def error(self) -> Array:
+        """Standard errors; NaN where unknown."""
+        root: Array = np.sqrt(self.variance)
+        return root
+
+
+def clustered(values: Array) -> MeanError:
+    """Means of ``values`` (comparisons x characters x situations, NaN: missing) with two-way clustered errors.
+
+    With a, b the variances of the mean clustered by character and by situation, and c that of the cells, the
+    variance is max(a + b - c, a, b) (Cameron, Gelbach and Miller 2011, bounded below so that it cannot fall
+    short of either). Degrees of freedom: Satterthwaite's, at least min(characters, situations) - 1, where
+    a + b - c is the largest; otherwise those of the larger of a and b. Unknown (NaN) with fewer than two
+    scenes, and where all scores are the same.
+    """
+    have = ~np.isnan(values)
+    n = have.sum(axis=(1, 2)).astype(np.float64)
+    few = n < 2
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean = np.where(have, values, 0.0).sum(axis=(1, 2)) / n
+        rest = np.where(have, values - mean[:, None, None], 0.0)
+        a, df_a = _cluster_variance(rest.sum(axis=2), have.any(axis=2), n)
+        b, df_b = _cluster_variance(rest.sum(axis=1), have.any(axis=1), n)
+        c = (rest**2).sum(axis=(1, 2)) / (n - 1) / n
+        both = a + b - c
+        pieces = sum(
+            np.divide(v**2, df, out=np.zeros_like(v), where=df > 0)
+            for v, df in ((a, df_a), (b, df_b), (c, n - 1))
+        )
+        satterthwaite = np.maximum(both**2 / pieces, np.minimum(df_a, df_b))
+        larger, df_larger = np.maximum(a, b), np.where(a >= b, df_a, df_b)
+        crossed = both > larger * (1 + 1e-9)
+    variance = np.where(crossed, both, larger)
+    df = np.where(crossed, satterthwaite, df_larger)
+    unknown = few | (variance <= CERTAIN**2) | ~(df >= 1)
+    return MeanError(mean, np.where(unknown, np.nan, variance), np.where(unknown, np.nan, df), n)
+
+
+def _cluster_variance(sums: Array, have: Array, n: Array) -> tuple[Array, Array]:
+    """Variance of means from sums of residuals by cluster, and its degrees of freedom (0 with one cluster)."""
+    clusters = have.sum(axis=1).astype(np.float64)
+    scale = np.divide(clusters, clusters - 1, out=np.zeros_like(clusters), where=clusters > 1)
+    return (sums**2).sum(axis=1) * scale / n**2, np.maximum(clusters - 1, 0.0)
+
+
+@dataclass(frozen=True)
+class JudgeSpread:
+    """How much players' scores depend on which judges were asked: variance of player x judge.
+
+    ``own``: per player, squared points; None with fewer than four judges. ``pooled``: over all players.
+    """
+
+    judges: int
+    pooled: float
+    pooled_df: float
+    own: Array | None
+
+    def of_difference(self, first: Array, second: Array) -> tuple[Array, float]:
+        """(variance, degrees of freedom) that sampling judges adds to differences of players ``first`` and
+        ``second`` (positions)."""
+        if self.own is not None:
+            return (self.own[first] + self.own[second]) / self.judges, 2 * (self.judges - 1)
+        return np.full(len(first), 2 * self.pooled / self.judges), self.pooled_df
+
+    def of_means(self, count: int) -> tuple[Array, float]:
+        """The same for the means of players 0 to ``count`` - 1, relative to the field."""
+        if self.own is not None:
+            return self.own[:count] / self.judges, self.judges - 1
+        return np.full(count, self.pooled / self.judges), self.pooled_df
+
+
+OWN_FROM = 4
+"""Judges from which each player gets its own player x judge variance."""
+
+
+def judge_spread(values: Array) -> JudgeSpread | None:
+    """The player x judge variance of ``values`` (players x scenes x judges, NaN: missing).
+
+    With A the scores minus the mean over players of each scene and judge, a player's own variance is
+    max(0, Var_j(mean_s A) - MS_r / n_s), MS_r the scene x judge residual mean square of its A. The pooled one
+    is the mean over players before it is cut at 0. None with fewer than two judges, players or scenes.
+    Scenes of a player that some judge did not score are left out of its estimate.
+    """
+    n_p, _, n_j = values.shape
+    if n_j < 2 or n_p < 2:
+        return None
+    with np.errstate(invalid="ignore"):
+        have = ~np.isnan(values)
+        field = np.where(have, values, 0.0).sum(axis=0) / np.where(
+            have.sum(axis=0) > 0, have.sum(axis=0), np.nan
+        )
+    raw = np.full(n_p, np.nan)
+    for player in range(n_p):
+        table = (values[player] - field)[have[player].all(axis=1)]
+        n_s = len(table)
+        if n_s < 2:
+            continue
+        rest = table - table.mean(axis=1, keepdims=True) - table.mean(axis=0) + table.mean()
+        residual = float((rest**2).sum()) / ((n_s - 1) * (n_j - 1))
+        raw[player] = float(table.mean(axis=0).var(ddof=1)) - residual / n_s
+    if np.isnan(raw).all():
+        return None
+    # E(raw) is s2(pj) (1 - 1/P), since each player is part of the field's mean
+    pooled = max(0.0, float(np.nanmean(raw)) * n_p / (n_p - 1))
+    own = np.where(np.isnan(raw), pooled, np.maximum(raw, 0.0)) if n_j >= OWN_FROM else None
+    return JudgeSpread(n_j, pooled, float((n_p - 1) * (n_j - 1)), own)
+
+
+def widened(these: MeanError, added: Array, added_df: float) -> MeanError:
+    """``these`` (judges fixed) plus the variance of sampling judges; degrees of freedom by Satterthwaite."""
+    variance = these.variance + added
+    df = variance**2 / (these.variance**2 / these.df + added**2 / added_df)
+    return MeanError(these.mean, variance, df, these.n)
