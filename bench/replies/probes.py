@@ -1,0 +1,201 @@
+"""Does an answer show what a probe asks for? Declared patterns decide: pass, fail or unclear, never a guess.
+
+A match counts only where the answer asserts it. A negated match, a hedge, both answers at once, a repeated
+question or another language make the verdict unclear, so that a person or a judge can look at it.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+Verdict = Literal["pass", "fail", "unclear"]
+
+LONGEST = 8_000
+"""Characters of an answer that are searched."""
+NEGATABLE_WORDS = 3
+"""How many words before a match may negate it."""
+AS_IS = "(?#neg)"
+"""A pattern that begins with this is a negative or hedging phrase itself: it is matched as it is."""
+
+_DASHES_AND_QUOTES = str.maketrans(
+    {
+        **dict.fromkeys("‘’‚‛ʼ`´", "'"),
+        **dict.fromkeys("“”„«»‟", '"'),
+        **dict.fromkeys("‐‑‒–—―−", "-"),
+        "ё": "е",
+    }
+)
+_SENTENCE = re.compile(r"[^.!?;…\n]+[.!?;…]*")
+_WORD = re.compile(r"[^\W_]+(?:['-][^\W_]+)*")
+_NEGATIONS = frozenset(
+    "not no never neither nor without cannot isn't aren't wasn't weren't don't doesn't didn't won't wouldn't can't"
+    " couldn't hardly не нет ни никогда без кроме вовсе отнюдь".split()
+)
+_INTERJECTION = re.compile(r"\b(?:no|нет|не-а)(?=\s*[,!-])")
+"""A "no, ..." answers what came before; it does not negate what follows."""
+_HEDGES = re.compile(
+    r"\b(?:maybe|perhaps|might|possibly|probably|not sure|unsure|i think|i guess|i suppose|i believe|either|"
+    r"может|возможно|наверное|наверно|кажется|вероятно|вроде|не уверен\w*|либо|пожалуй|должно быть)\b"
+)
+FUNCTION_WORDS = {
+    "en": frozenset("the and of to is in that it was you my i he she his her with for not are have".split()),
+    "ru": frozenset("и в не на что я с он как это по но она его к у за от меня мне так все".split()),
+    "de": frozenset(
+        "der die das und ist nicht ich du mit ein eine zu den auf sie er es wir von mein".split()
+    ),
+    "fr": frozenset("le la les et est pas je tu vous un une des que dans mon ma pour avec il elle".split()),
+    "es": frozenset("el la los las y es no yo tu un una de que en mi con para por se lo".split()),
+    "it": frozenset("il lo la gli e non io tu un una di che in mio con per sono si del ho".split()),
+    "uk": frozenset("і та не що я з він як це до але вона його у за від мені так є".split()),
+}
+"""Frequent words that tell languages of one script from each other."""
+_SCRIPTS = {"ru": "CYRILLIC", "uk": "CYRILLIC", "ja": ("CJK", "HIRAGANA", "KATAKANA")}
+
+
+@dataclass(frozen=True)
+class Judged:
+    """The verdict on one answer, the pattern that decided it (as declared), and why it is unclear."""
+
+    verdict: Verdict
+    pattern: str = ""
+    reason: str = ""
+
+
+def normalised(text: str) -> str:
+    """Text as patterns see it: NFKC, casefold, plain quotes and dashes, ``е`` for ``ё``, single spaces, no
+    emphasis marks."""
+    plain = unicodedata.normalize("NFKC", text[:LONGEST]).casefold().translate(_DASHES_AND_QUOTES)
+    return " ".join(plain.replace("*", " ").replace("_", " ").split())
+
+
+def judged(
+    answer: str, question: str, accept: Sequence[str], reject: Sequence[str], language: str = ""
+) -> Judged:
+    """The verdict on ``answer`` to ``question``.
+
+    Args:
+        accept, reject: regular expressions that passed :func:`pattern_fault`, searched in normalised text.
+        language: code of the language the answer is due in; empty if the probe does not care.
+    """
+    text, asked = normalised(answer), normalised(question)
+    good, good_doubt = _asserted(text, asked, accept)
+    bad, bad_doubt = _asserted(text, asked, reject, negated="ignored")
+    if bad and not good and not good_doubt:
+        return Judged("fail", bad)
+    if good and bad:
+        return Judged("unclear", good, f"a reject pattern matches too: {bad}")
+    if good and language and not in_language(text, language):
+        return Judged("unclear", good, "the answer is in another language")
+    if good:
+        return Judged("pass", good)
+    return Judged("unclear", "", good_doubt or bad_doubt or "no pattern matches")
+
+
+def _asserted(
+    text: str, asked: str, patterns: Sequence[str], negated: Literal["doubt", "ignored"] = "doubt"
+) -> tuple[str, str]:
+    """(the first pattern that the text asserts, why a match of another was left aside); empty for none."""
+    hit, doubt = "", ""
+    for pattern in patterns:
+        for match in re.finditer(pattern, text):
+            problem = "" if pattern.startswith(AS_IS) else _problem(text, asked, match, negated)
+            if problem is None:
+                continue
+            if problem:
+                doubt = doubt or problem
+            else:
+                hit = hit or pattern
+    if doubt == "negated":
+        return "", doubt  # "A. No, not A." asserts nothing
+    return hit, "" if hit else doubt
+
+
+def _problem(text: str, asked: str, match: re.Match[str], negated: str) -> str | None:
+    """Why a match is no assertion: a reason, "" where it is one, None where it is to be ignored."""
+    sentence, start = _sentence_at(text, match.start())
+    if _repeats(sentence, asked):
+        return None
+    before = _WORD.findall(_INTERJECTION.sub(" ", sentence[: match.start() - start]))[-NEGATABLE_WORDS:]
+    if _NEGATIONS & set(before) or (before and before[-1] == "than"):
+        return "negated" if negated == "doubt" else None
+    if sentence.rstrip().endswith("?"):
+        return "only asked"
+    return "hedged" if _HEDGES.search(sentence) else ""
+
+
+def _sentence_at(text: str, place: int) -> tuple[str, int]:
+    for sentence in _SENTENCE.finditer(text):
+        if sentence.start() <= place < sentence.end():
+            return sentence.group(), sentence.start()
+    return text, 0
+
+
+def _repeats(sentence: str, asked: str) -> bool:
+    """Whether a sentence only repeats the question."""
+    words = _WORD.findall(sentence)
+    known = set(_WORD.findall(asked))
+    echoed = sum(word in known for word in words)
+    return bool(words) and sentence.rstrip().endswith("?") and echoed >= 0.8 * len(words)
+
+
+def in_language(text: str, language: str) -> bool:
+    """Whether ``text`` can be in ``language``: its script fits, and no other language's words prevail.
+
+    Short texts (names, numbers) fit every language of their script.
+    """
+    letters = [c for c in text if c.isalpha()]
+    if not letters:
+        return True
+    script = _SCRIPTS.get(language, "LATIN")
+    fitting = sum(unicodedata.name(c, "").startswith(script) for c in letters)
+    if fitting < 0.6 * len(letters):
+        return False
+    words = _WORD.findall(text.casefold())
+    counts = {code: sum(word in known for word in words) for code, known in FUNCTION_WORDS.items()}
+    own = counts.get(language)
+    return own is None or max(counts.values()) < max(3, 2 * own)
+
+
+def pattern_fault(pattern: str) -> str:
+    """What is wrong with a pattern; empty if it is safe and useful.
+
+    Nested quantifiers and alternations under one can take exponential time, and unbounded ``.*`` ties
+    distant words together, so these are refused.
+    """
+    try:
+        compiled = re.compile(pattern)
+    except re.error as error:
+        return f"malformed: {error}"
+    if compiled.search(""):
+        return "matches the empty string"
+    for open_at, close_at in _groups(pattern):
+        quantifier = re.match(r"[*+]|\{\d*,\}|\{\d+(?:,\d+)?\}", pattern[close_at + 1 :])
+        inside = re.sub(r"\\.|\[(?:\\.|[^\]\\])*\]", "x", pattern[open_at + 1 : close_at])
+        if quantifier and re.search(r"[*+|]|\{", inside.removeprefix("?:")):
+            return "a quantifier around a group with a quantifier or an alternation can take exponential time"
+    if re.search(r"(?<!\\)\.(?:[*+]|\{\d*,\})", pattern):
+        return "unbounded `.*`; write a limit such as `.{0,40}`"
+    return ""
+
+
+def _groups(pattern: str) -> Iterator[tuple[int, int]]:
+    """(start, end) of every group, innermost first."""
+    stack: list[int] = []
+    escaped = in_class = False
+    for place, mark in enumerate(pattern):
+        if escaped:
+            escaped = False
+        elif mark == "\\":
+            escaped = True
+        elif in_class:
+            in_class = mark != "]"
+        elif mark == "[":
+            in_class = True
+        elif mark == "(":
+            stack.append(place)
+        elif mark == ")" and stack:
+            yield stack.pop(), place
