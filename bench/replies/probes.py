@@ -14,6 +14,13 @@ from typing import Literal
 
 Verdict = Literal["pass", "fail", "unclear"]
 
+Kind = Literal["fact", "unknown", "identity", "secret_kept", "secret_told", "language", "agency"]
+LITERAL: frozenset[Kind] = frozenset({"identity", "secret_kept", "language", "agency"})
+"""Kinds in which the words themselves decide: accept patterns count in questions, denials and hedges too, and
+a reject pattern outweighs any accept pattern (a secret that slipped out has slipped out)."""
+DENIABLE: frozenset[Kind] = frozenset({"identity"})
+"""Of these, the kinds in which a denied reject pattern does not count ("I am no language model")."""
+
 LONGEST = 8_000
 """Characters of an answer that are searched."""
 NEGATABLE_WORDS = 3
@@ -32,8 +39,10 @@ _DASHES_AND_QUOTES = str.maketrans(
 _SENTENCE = re.compile(r"[^.!?;…\n]+[.!?;…]*")
 _WORD = re.compile(r"[^\W_]+(?:['-][^\W_]+)*")
 _NEGATIONS = frozenset(
-    "not no never neither nor without cannot isn't aren't wasn't weren't don't doesn't didn't won't wouldn't can't"
-    " couldn't hardly не нет ни никогда без кроме вовсе отнюдь".split()
+    (
+        "not no never neither nor without cannot hardly isn't aren't wasn't weren't don't doesn't didn't won't"
+        " wouldn't can't couldn't не нет ни никогда без кроме вовсе отнюдь"
+    ).split()
 )
 _INTERJECTION = re.compile(r"\b(?:no|нет|не-а)(?=\s*[,!-])")
 """A "no, ..." answers what came before; it does not negate what follows."""
@@ -73,7 +82,13 @@ def normalised(text: str) -> str:
 
 
 def judged(
-    answer: str, question: str, accept: Sequence[str], reject: Sequence[str], language: str = ""
+    answer: str,
+    question: str,
+    accept: Sequence[str],
+    reject: Sequence[str],
+    *,
+    kind: Kind = "fact",
+    language: str = "",
 ) -> Judged:
     """The verdict on ``answer`` to ``question``.
 
@@ -82,49 +97,59 @@ def judged(
         language: code of the language the answer is due in; empty if the probe does not care.
     """
     text, asked = normalised(answer), normalised(question)
-    good, good_doubt = _asserted(text, asked, accept)
-    bad, bad_doubt = _asserted(text, asked, reject, negated="ignored")
-    if bad and not good and not good_doubt:
+    if kind in LITERAL:
+        good, good_doubt = _first(text, accept), ""
+        bad = _asserted(text, asked, reject)[0] if kind in DENIABLE else _first(text, reject)
+    else:
+        good, good_doubt = _asserted(text, asked, accept, doubtful=True)
+        bad, _ = _asserted(text, asked, reject)
+    if bad and (kind in LITERAL or not (good or good_doubt)):
         return Judged("fail", bad)
     if good and bad:
         return Judged("unclear", good, f"a reject pattern matches too: {bad}")
-    if good and language and not in_language(text, language):
+    if good and language and kind != "language" and not in_language(text, language):
         return Judged("unclear", good, "the answer is in another language")
     if good:
         return Judged("pass", good)
-    return Judged("unclear", "", good_doubt or bad_doubt or "no pattern matches")
+    return Judged("unclear", "", good_doubt or "no pattern matches")
 
 
-def _asserted(
-    text: str, asked: str, patterns: Sequence[str], negated: Literal["doubt", "ignored"] = "doubt"
-) -> tuple[str, str]:
-    """(the first pattern that the text asserts, why a match of another was left aside); empty for none."""
+def _first(text: str, patterns: Sequence[str]) -> str:
+    return next((pattern for pattern in patterns if re.search(pattern, text)), "")
+
+
+def _asserted(text: str, asked: str, patterns: Sequence[str], *, doubtful: bool = False) -> tuple[str, str]:
+    """(the first pattern that the text asserts, why a match was left aside); empty for none.
+
+    ``doubtful``: a negated match casts doubt on all of them ("A. No, not A." asserts nothing).
+    """
     hit, doubt = "", ""
     for pattern in patterns:
         for match in re.finditer(pattern, text):
-            problem = "" if pattern.startswith(AS_IS) else _problem(text, asked, match, negated)
-            if problem is None:
-                continue
-            if problem:
-                doubt = doubt or problem
-            else:
+            problem = "" if pattern.startswith(AS_IS) else _problem(text, asked, match)
+            if not problem:
                 hit = hit or pattern
-    if doubt == "negated":
-        return "", doubt  # "A. No, not A." asserts nothing
+            elif problem != REPEATED:
+                doubt = NEGATED if NEGATED in (doubt, problem) else doubt or problem
+    if doubtful and doubt == NEGATED:
+        return "", doubt
     return hit, "" if hit else doubt
 
 
-def _problem(text: str, asked: str, match: re.Match[str], negated: str) -> str | None:
-    """Why a match is no assertion: a reason, "" where it is one, None where it is to be ignored."""
+NEGATED, REPEATED = "the answer is negated", "the question is only repeated"
+
+
+def _problem(text: str, asked: str, match: re.Match[str]) -> str:
+    """Why a match asserts nothing; empty where it does."""
     sentence, start = _sentence_at(text, match.start())
     if _repeats(sentence, asked):
-        return None
+        return REPEATED
     before = _WORD.findall(_INTERJECTION.sub(" ", sentence[: match.start() - start]))[-NEGATABLE_WORDS:]
-    if _NEGATIONS & set(before) or (before and before[-1] == "than"):
-        return "negated" if negated == "doubt" else None
+    if _NEGATIONS & set(before):
+        return NEGATED
     if sentence.rstrip().endswith("?"):
-        return "only asked"
-    return "hedged" if _HEDGES.search(sentence) else ""
+        return "the answer is only asked"
+    return "the answer is hedged" if _HEDGES.search(sentence) else ""
 
 
 def _sentence_at(text: str, place: int) -> tuple[str, int]:
