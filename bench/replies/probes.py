@@ -28,6 +28,8 @@ NEGATABLE_WORDS = 3
 AS_IS = "(?#neg)"
 """A pattern that begins with this is a negative or hedging phrase itself: it is matched as it is."""
 
+NEGATED, REPEATED = "the answer is negated", "the question is only repeated"
+
 _DASHES_AND_QUOTES = str.maketrans(
     {
         **dict.fromkeys("‘’‚‛ʼ`´", "'"),
@@ -103,7 +105,7 @@ def judged(
     else:
         good, good_doubt = _asserted(text, asked, accept, doubtful=True)
         bad, _ = _asserted(text, asked, reject)
-    if bad and (kind in LITERAL or not (good or good_doubt)):
+    if bad and (kind in LITERAL or not good and good_doubt in ("", NEGATED)):
         return Judged("fail", bad)
     if good and bad:
         return Judged("unclear", good, f"a reject pattern matches too: {bad}")
@@ -121,22 +123,20 @@ def _first(text: str, patterns: Sequence[str]) -> str:
 def _asserted(text: str, asked: str, patterns: Sequence[str], *, doubtful: bool = False) -> tuple[str, str]:
     """(the first pattern that the text asserts, why a match was left aside); empty for none.
 
-    ``doubtful``: a negated match casts doubt on all of them ("A. No, not A." asserts nothing).
+    ``doubtful``: one negated match of a pattern casts doubt on its others ("A. No, not A." asserts nothing).
     """
     hit, doubt = "", ""
     for pattern in patterns:
-        for match in re.finditer(pattern, text):
-            problem = "" if pattern.startswith(AS_IS) else _problem(text, asked, match)
-            if not problem:
-                hit = hit or pattern
-            elif problem != REPEATED:
-                doubt = NEGATED if NEGATED in (doubt, problem) else doubt or problem
-    if doubtful and doubt == NEGATED:
-        return "", doubt
+        literal = pattern.startswith(AS_IS)
+        problems = {"" if literal else _problem(text, asked, m) for m in re.finditer(pattern, text)}
+        problems.discard(REPEATED)
+        if doubtful and NEGATED in problems:
+            doubt = NEGATED
+        elif "" in problems:
+            hit = hit or pattern
+        else:
+            doubt = doubt or next(iter(sorted(problems)), "")
     return hit, "" if hit else doubt
-
-
-NEGATED, REPEATED = "the answer is negated", "the question is only repeated"
 
 
 def _problem(text: str, asked: str, match: re.Match[str]) -> str:
