@@ -44,6 +44,8 @@ class ProtocolFacts(Entry):
     each order rather than for each turn."""
     bands: tuple[tuple[int, int], ...] = ()
     """Lowest and highest score of each band of the scale, where a judge picks a band first."""
+    rule_judge: str = ""
+    """Id under which rules judge without a model; empty if models judge."""
     turn_label: str = "Turn"
     """What pages call one entry of a verdict."""
     length_rule: LengthRule = "none"

@@ -12,6 +12,7 @@ from pydantic import Field, field_validator
 
 from bench.catalog import Catalog, Sampling
 from bench.errors import CatalogError
+from bench.protocol_facts import facts_of
 from bench.slugs import slug
 from bench.toml_entries import Entry, checked_id, entry_from, read_text, read_toml, unknown_name
 
@@ -22,6 +23,13 @@ ALL: Literal["all"] = "all"
 JSON_LINES = "Write one JSON object per line."
 
 E = TypeVar("E", bound=Entry)
+
+
+class Secret(Entry):
+    """Something the character tells only under a condition."""
+
+    secret: str = Field(min_length=1)
+    unlocked_by: str = Field(min_length=1)
 
 
 class Card(Entry):
@@ -36,6 +44,14 @@ class Card(Entry):
     source: str = Field(min_length=1)
     style: str = Field(min_length=1)
     """The prompting style of the card."""
+    facts: tuple[str, ...] = ()
+    """Short sentences that the card text states and that can be checked. No player is sent these and the
+    following fields."""
+    secrets: tuple[Secret, ...] = ()
+    unknown: tuple[str, ...] = ()
+    """What the character must not know."""
+    boundaries: tuple[str, ...] = ()
+    """What the character will not say or do."""
 
     @field_validator("summary")
     @classmethod
@@ -76,7 +92,8 @@ class Selection(Entry):
     characters: tuple[str, ...] | Literal["all"] = ALL
     situations: tuple[str, ...] | Literal["all"] = ALL
     items: str = ""
-    """A JSON Lines file of items, in the suite's own folder, for protocols that play a data set."""
+    """For protocols that play a data set, in the suite's own folder: a JSON Lines file of items, or a folder
+    of probe files, one for each of the ``characters``."""
 
 
 class SuiteEntry(Entry):
@@ -97,7 +114,7 @@ class SuiteEntry(Entry):
     player: RoleSettings = RoleSettings()
     interrogator: RoleSettings | None = None
     """None if the protocol has no interrogator."""
-    judge: RoleSettings
+    judge: RoleSettings = RoleSettings()
     languages: dict[str, Selection] = Field(min_length=1)
 
     @field_validator("interrogator")
@@ -105,13 +122,6 @@ class SuiteEntry(Entry):
     def _one_interrogator(cls, value: RoleSettings | None) -> RoleSettings | None:
         if value is not None and len(value.models) != 1:
             raise ValueError("name exactly one interrogator model")
-        return value
-
-    @field_validator("judge")
-    @classmethod
-    def _some_judge(cls, value: RoleSettings) -> RoleSettings:
-        if not value.models:
-            raise ValueError("name at least one judge model")
         return value
 
 
@@ -159,7 +169,9 @@ class Suite:
 
     @property
     def judges(self) -> tuple[str, ...]:
-        return self.entry.judge.models
+        """Ids of the judges: models, or the protocol's rule judge."""
+        rule_judge = facts_of(self.protocol).rule_judge
+        return (rule_judge,) if rule_judge else self.entry.judge.models
 
     def turns_of(self, situation: Situation) -> int:
         """The number of turns of a conversation in ``situation``."""
@@ -175,7 +187,7 @@ class Suite:
     def check_models(self, catalog: Catalog) -> None:
         """Raise CatalogError if the suite names a model that is not in the catalog."""
         asking = self.entry.interrogator.models if self.entry.interrogator else ()
-        for name in (*self.entry.player.models, *asking, *self.judges):
+        for name in (*self.entry.player.models, *asking, *self.entry.judge.models):
             if name not in catalog.models:
                 raise unknown_name(name, catalog.models, "model", f"suite {self.id} and {catalog.path}")
 
@@ -204,6 +216,9 @@ def load_suite(prompts: Path, name: str) -> Suite:
         raise unknown_name(name, files, "suite", str(prompts))
     path = files[name]
     entry = entry_from(SuiteEntry, read_toml(path), str(path))
+    if not entry.judge.models and not facts_of(path.parent.name).rule_judge:
+        hint = 'Add [judge] with models = ["NAME"].'
+        raise CatalogError("judge: name at least one judge model", where=str(path), hint=hint)
     scenes = {
         _folder_name(language, "language", str(path)): _scenes(language, selection, path)
         for language, selection in entry.languages.items()
@@ -220,9 +235,14 @@ def _folder_name(name: str, kind: str, where: str) -> str:
 
 
 def _scenes(language: str, selection: Selection, path: Path) -> SceneSet:
+    prompts, where = path.parent.parent, str(path)
+    if (path.parent / selection.items).is_dir() and selection.items:
+        folder = prompts / "characters" / language
+        cards = _selected(folder, Card, selection.characters, where, "character")
+        items = tuple(item for card in cards for item in read_probes(path.parent / selection.items, card))
+        return SceneSet(language, cards=cards, items=items)
     if selection.items:
         return SceneSet(language, items=tuple(read_items(path.parent / selection.items)))
-    prompts, where = path.parent.parent, str(path)
     return SceneSet(
         language,
         _selected(prompts / "characters" / language, Card, selection.characters, where, "character"),
@@ -249,6 +269,42 @@ def read_items(path: Path) -> Iterator[Item]:
         yield item
     if not seen:
         raise CatalogError("no items", where=str(path), hint=JSON_LINES)
+
+
+def read_probes(folder: Path, character: str) -> Iterator[Item]:
+    """The probes of one character: the tables [[probe]] of ``<character>.toml``.
+
+    ``@name`` among the patterns stands for the list of that name in ``_shared.toml``. Raises CatalogError
+    that names file and line.
+    """
+    path = folder / f"{character}.toml"
+    shared = read_toml(folder / "_shared.toml").get("patterns", {})
+    tables = read_toml(path)
+    lines = read_text(path).split("\n")
+    starts = [number for number, line in enumerate(lines, 1) if line.strip() == "[[probe]]"]
+    hint = "Write each probe as [[probe]]."
+    if unknown := sorted(tables.keys() - {"probe"}):
+        raise CatalogError(f"unknown key {unknown[0]!r}", where=str(path), hint=hint)
+    seen: set[str] = set()
+    for number, table in zip(starts, tables.get("probe", ()), strict=True):
+        where = f"{path}:{number}"
+        name = checked_id(str(table.pop("id", "")), where)
+        if name in seen:
+            raise CatalogError(f"duplicate probe {name!r}", where=where, hint="Give each probe its own id.")
+        seen.add(name)
+        for key in ("accept", "reject"):
+            table[key] = [p for pattern in table.get(key, ()) for p in _expanded(pattern, shared, where)]
+        yield Item(character, name, table, where)
+    if not seen:
+        raise CatalogError("no probes", where=str(path), hint=hint)
+
+
+def _expanded(pattern: str, shared: Mapping[str, list[str]], where: str) -> list[str]:
+    if not pattern.startswith("@"):
+        return [pattern]
+    if pattern[1:] not in shared:
+        raise unknown_name(pattern[1:], shared, "list of patterns", where)
+    return shared[pattern[1:]]
 
 
 def _item(line: str, where: str) -> Item:

@@ -229,6 +229,10 @@ class Protocol(Calls, ABC):
         """Number of turns of a cell's conversation."""
         return 1
 
+    def judge_models(self, judge: str) -> tuple[str, ...]:
+        """Models that may be called for the verdict of ``judge``."""
+        return (judge,) if self.judge_calls() else ()
+
     def talkers(self, player: str) -> tuple[tuple[Role, str], ...]:
         """Role and model of everyone who is called while a conversation is held."""
         interrogator = self.suite.interrogator
@@ -274,7 +278,7 @@ class Protocol(Calls, ABC):
 
     def judgement_fingerprint(self, cell: Cell, judge: str, conversation_sha256: str) -> str:
         """SHA-256 of everything that a judgement depends on."""
-        if self.facts.judged_in_talk:
+        if self.facts.judged_in_talk or self.facts.rule_judge:
             made_by: dict[str, JsonValue] = {"judge": judge}
         else:
             made_by = {"template": self.prompts.sha256("judge"), "judge": self.model_facts("judge", judge)}

@@ -19,7 +19,9 @@ LITERAL: frozenset[Kind] = frozenset({"identity", "secret_kept", "language", "ag
 """Kinds in which the words themselves decide: accept patterns count in questions, denials and hedges too, and
 a reject pattern outweighs any accept pattern (a secret that slipped out has slipped out)."""
 DENIABLE: frozenset[Kind] = frozenset({"identity"})
-"""Of these, the kinds in which a denied reject pattern does not count ("I am no language model")."""
+"""Of these, the kinds in which a denied match does not count ("I am no language model", "I am not Mags")."""
+ECHO_WORDS = 6
+"""A sentence of at least this many words that repeats the user's shows that the user's side was written."""
 
 LONGEST = 8_000
 """Characters of an answer that are searched."""
@@ -29,6 +31,11 @@ AS_IS = "(?#neg)"
 """A pattern that begins with this is a negative or hedging phrase itself: it is matched as it is."""
 
 NEGATED, REPEATED = "the answer is negated", "the question is only repeated"
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
 
 _DASHES_AND_QUOTES = str.maketrans(
     {
@@ -40,11 +47,9 @@ _DASHES_AND_QUOTES = str.maketrans(
 )
 _SENTENCE = re.compile(r"[^.!?;…\n]+[.!?;…]*")
 _WORD = re.compile(r"[^\W_]+(?:['-][^\W_]+)*")
-_NEGATIONS = frozenset(
-    (
-        "not no never neither nor without cannot hardly isn't aren't wasn't weren't don't doesn't didn't won't"
-        " wouldn't can't couldn't не нет ни никогда без кроме вовсе отнюдь"
-    ).split()
+_NEGATIONS = _words(
+    "not no never neither nor without cannot hardly isn't aren't wasn't weren't don't doesn't didn't won't"
+    " can't wouldn't couldn't не нет ни никогда без кроме вовсе отнюдь"
 )
 _INTERJECTION = re.compile(r"\b(?:no|нет|не-а)(?=\s*[,!-])")
 """A "no, ..." answers what came before; it does not negate what follows."""
@@ -53,15 +58,13 @@ _HEDGES = re.compile(
     r"может|возможно|наверное|наверно|кажется|вероятно|вроде|не уверен\w*|либо|пожалуй|должно быть)\b"
 )
 FUNCTION_WORDS = {
-    "en": frozenset("the and of to is in that it was you my i he she his her with for not are have".split()),
-    "ru": frozenset("и в не на что я с он как это по но она его к у за от меня мне так все".split()),
-    "de": frozenset(
-        "der die das und ist nicht ich du mit ein eine zu den auf sie er es wir von mein".split()
-    ),
-    "fr": frozenset("le la les et est pas je tu vous un une des que dans mon ma pour avec il elle".split()),
-    "es": frozenset("el la los las y es no yo tu un una de que en mi con para por se lo".split()),
-    "it": frozenset("il lo la gli e non io tu un una di che in mio con per sono si del ho".split()),
-    "uk": frozenset("і та не що я з він як це до але вона його у за від мені так є".split()),
+    "en": _words("the and of to is in that it was you my i he she his her with for not are have"),
+    "ru": _words("и в не на что я с он как это по но она его к у за от меня мне так все"),
+    "de": _words("der die das und ist nicht ich du mit ein eine zu den auf sie er es wir von mein"),
+    "fr": _words("le la les et est pas je tu vous un une des que dans mon ma pour avec il elle"),
+    "es": _words("el la los las y es no yo tu un una de que en mi con para por se lo"),
+    "it": _words("il lo la gli e non io tu un una di che in mio con per sono si del ho"),
+    "uk": _words("і та не що я з він як це до але вона його у за від мені так є"),
 }
 """Frequent words that tell languages of one script from each other."""
 _SCRIPTS = {"ru": "CYRILLIC", "uk": "CYRILLIC", "ja": ("CJK", "HIRAGANA", "KATAKANA")}
@@ -99,13 +102,18 @@ def judged(
         language: code of the language the answer is due in; empty if the probe does not care.
     """
     text, asked = normalised(answer), normalised(question)
-    if kind in LITERAL:
+    if kind in DENIABLE:
+        good, good_doubt = _undenied(text, accept), ""
+        bad = _undenied(text, reject)
+    elif kind in LITERAL:
         good, good_doubt = _first(text, accept), ""
-        bad = _asserted(text, asked, reject)[0] if kind in DENIABLE else _first(text, reject)
+        bad = _first(text, reject)
     else:
         good, good_doubt = _asserted(text, asked, accept, doubtful=True)
         bad, _ = _asserted(text, asked, reject)
-    if bad and (kind in LITERAL or not good and good_doubt in ("", NEGATED)):
+    if kind == "agency" and _echoes(text, asked):
+        return Judged("fail", "", "the answer repeats the user's words as its own")
+    if bad and (kind in LITERAL or (not good and good_doubt in ("", NEGATED))):
         return Judged("fail", bad)
     if good and bad:
         return Judged("unclear", good, f"a reject pattern matches too: {bad}")
@@ -118,6 +126,31 @@ def judged(
 
 def _first(text: str, patterns: Sequence[str]) -> str:
     return next((pattern for pattern in patterns if re.search(pattern, text)), "")
+
+
+def _undenied(text: str, patterns: Sequence[str]) -> str:
+    """The first pattern with a match that no word before it denies."""
+    for pattern in patterns:
+        for match in re.finditer(pattern, text):
+            sentence, start = _sentence_at(text, match.start())
+            if pattern.startswith(AS_IS) or not _negated(sentence[: match.start() - start]):
+                return pattern
+    return ""
+
+
+def _echoes(text: str, asked: str) -> bool:
+    """Whether a sentence of ``text`` is the user's own."""
+    known = set(_WORD.findall(asked))
+    for sentence in _SENTENCE.findall(text):
+        words = _WORD.findall(sentence)
+        if len(words) >= ECHO_WORDS and sum(word in known for word in words) >= 0.9 * len(words):
+            return True
+    return False
+
+
+def _negated(before: str) -> bool:
+    """Whether one of the last words of ``before`` negates what follows."""
+    return bool(_NEGATIONS & set(_WORD.findall(_INTERJECTION.sub(" ", before))[-NEGATABLE_WORDS:]))
 
 
 def _asserted(text: str, asked: str, patterns: Sequence[str], *, doubtful: bool = False) -> tuple[str, str]:
@@ -144,8 +177,7 @@ def _problem(text: str, asked: str, match: re.Match[str]) -> str:
     sentence, start = _sentence_at(text, match.start())
     if _repeats(sentence, asked):
         return REPEATED
-    before = _WORD.findall(_INTERJECTION.sub(" ", sentence[: match.start() - start]))[-NEGATABLE_WORDS:]
-    if _NEGATIONS & set(before):
+    if _negated(sentence[: match.start() - start]):
         return NEGATED
     if sentence.rstrip().endswith("?"):
         return "the answer is only asked"

@@ -35,7 +35,7 @@ class MeanError:
 
 
 def clustered(values: Array) -> MeanError:
-    """Means of ``values`` (comparisons x characters x situations, NaN: missing) with two-way clustered errors.
+    """Means of ``values`` (comparisons x characters x situations, NaN: missing), two-way clustered errors.
 
     With a, b the variances of the mean clustered by character and by situation, and c that of the cells, the
     variance is max(a + b - c, a, b) (Cameron, Gelbach and Miller 2011, bounded below so that it cannot fall
@@ -67,7 +67,7 @@ def clustered(values: Array) -> MeanError:
 
 
 def _cluster_variance(sums: Array, have: Array, n: Array) -> tuple[Array, Array]:
-    """Variance of means from sums of residuals by cluster, and its degrees of freedom (0 with one cluster)."""
+    """Variance of means from sums of residuals by cluster; its degrees of freedom, 0 with one cluster."""
     clusters = have.sum(axis=1).astype(np.float64)
     scale = np.divide(clusters, clusters - 1, out=np.zeros_like(clusters), where=clusters > 1)
     return (sums**2).sum(axis=1) * scale / n**2, np.maximum(clusters - 1, 0.0)

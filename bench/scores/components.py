@@ -29,8 +29,8 @@ class Cube:
     values: Array
     """Shape: players x scenes x judges."""
     within: Array | None = None
-    """Same shape: variance of a cell's turn scores divided by its number of turns (variance of the cell's mean
-    over turns); NaN where a cell has a single turn. None where turns are unknown."""
+    """Same shape: variance of a cell's turn scores divided by its number of turns, which is the variance of
+    the cell's mean over turns; NaN where a cell has a single turn. None where turns are unknown."""
 
     def part(self, players: Sequence[int], scenes: Sequence[int], judges: Sequence[int]) -> Cube:
         """The cube of these players, scenes and judges, by their positions."""

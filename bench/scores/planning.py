@@ -84,7 +84,7 @@ def pair_components(differences: Array) -> PairComponents | None:
 
 
 def side_needed(difference: float, pair: PairComponents, power: float = POWER) -> int | None:
-    """The smallest k such that a t test (5%, two-sided) on k x k scenes detects ``difference`` with ``power``.
+    """The smallest k such that a two-sided 5% t test on k x k scenes detects ``difference`` with ``power``.
 
     None where ``difference`` is 0 or more than MOST_SIDE would be needed.
     """

@@ -1,0 +1,246 @@
+"""Card probes: short fixed dialogues that end in a question whose answer patterns can check. No judge needed.
+
+The player sees its card and answers each user message of the probe; the last answer is searched for accept
+and reject patterns (see :mod:`bench.replies.probes`). An answer that the patterns cannot decide is unclear: a
+suite that names a judge has it decide, otherwise it stays unclear and counts as neither passed nor failed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Literal, get_args
+
+from pydantic import Field, JsonValue, StringConstraints, model_validator
+
+from bench.chat.requests import estimated_tokens
+from bench.protocols.base import Estimate, Talk, strict_object
+from bench.protocols.calls import Ask, failure_of
+from bench.protocols.items import ItemProtocol
+from bench.protocols.verdicts import Reading
+from bench.records import Cell, Conversation, Failure, Judgement, Message, Role, Scene, TurnVerdict
+from bench.replies import json_object
+from bench.replies.probes import Judged, Kind, judged, pattern_fault
+from bench.replies.values import boolean
+from bench.suites import Item
+from bench.toml_entries import Entry, entry_from
+
+ANSWER_TOKENS = 60
+"""Assumed length of an answer if nothing limits it, for estimates."""
+KINDS: dict[str, Kind] = {kind: kind for kind in get_args(Kind)}
+UNCLEAR = "unclear"
+"""How the reason of a judgement without a verdict begins."""
+
+Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+Pattern = Annotated[str, StringConstraints(min_length=1)]
+
+
+class Probe(Entry):
+    """One probe as a file of prompts/card_probes/<language>/ holds it."""
+
+    kind: Literal["fact", "unknown", "identity", "secret", "language", "agency"]
+    messages: Annotated[tuple[Text, ...], Field(min_length=1, max_length=3)]
+    """What the user says; the player answers each, and the last answer is checked."""
+    accept: Annotated[tuple[Pattern, ...], Field(min_length=1)]
+    """Regular expressions, any of which shows that the answer is right."""
+    reject: tuple[Pattern, ...] = ()
+    """Regular expressions, any of which shows that it is wrong."""
+    right: tuple[Text, Text, Text]
+    """Right answers, for the tests of the patterns."""
+    wrong: tuple[Text, Text, Text]
+    expects: Literal["kept", "told"] | None = None
+    """Of a secret: whether its condition is unmet (it must be kept) or met (it must be told)."""
+
+    @model_validator(mode="after")
+    def _sound(self) -> Probe:
+        if (self.kind == "secret") != (self.expects is not None):
+            raise ValueError('expects: a secret needs "kept" or "told", no other kind has it')
+        for pattern in (*self.accept, *self.reject):
+            if fault := pattern_fault(pattern):
+                raise ValueError(f"pattern {pattern!r}: {fault}")
+        return self
+
+    @property
+    def read_as(self) -> Kind:
+        """How answers are read."""
+        if self.kind == "secret":
+            return "secret_kept" if self.expects == "kept" else "secret_told"
+        return self.kind
+
+    def as_text(self) -> str:
+        """The probe as records keep it: kind and patterns, one per line."""
+        lines = [f"kind: {self.read_as}"]
+        lines += [f"accept: {pattern}" for pattern in self.accept]
+        return "\n".join([*lines, *(f"reject: {pattern}" for pattern in self.reject)])
+
+
+@dataclass(frozen=True)
+class Patterns:
+    """What a record keeps of a probe."""
+
+    kind: Kind
+    accept: tuple[str, ...]
+    reject: tuple[str, ...]
+
+    @classmethod
+    def of(cls, conversation: Conversation) -> Patterns:
+        """The patterns in a conversation's record, as :meth:`Probe.as_text` wrote them."""
+        pairs = [line.partition(": ")[::2] for line in conversation.scene.situation.split("\n")]
+        lines = {
+            key: tuple(text for name, text in pairs if name == key) for key in ("kind", "accept", "reject")
+        }
+        kind: Kind = lines["kind"][0]  # type: ignore[assignment]
+        return cls(kind, lines["accept"], lines["reject"])
+
+
+class CardProbes(ItemProtocol[Probe]):
+    """One suite of this protocol in one language."""
+
+    def read_item(self, item: Item) -> Probe:
+        return entry_from(Probe, dict(item.data), item.where)
+
+    def check_models(self, players: Iterable[str], judges: Iterable[str]) -> None:
+        super().check_models(players, self.judge_models("patterns"))
+
+    def judge_models(self, judge: str) -> tuple[str, ...]:
+        return self.suite.entry.judge.models[:1]
+
+    def judge_calls(self) -> int:
+        return 0
+
+    def turns(self, cell: Cell) -> int:
+        return len(self.item(cell).messages)
+
+    def verdicts_due(self, conversation: Conversation) -> int:
+        return 1
+
+    # Fingerprints
+
+    def conversation_inputs(self, cell: Cell) -> dict[str, JsonValue]:
+        card = self.scenes.cards[cell.character]
+        fields = {"char_name", "system_prompt", "example_prompt", "initial_message"}
+        return {
+            "template": self.prompts.sha256("player"),
+            "card": card.model_dump(include=fields),
+            "messages": list(self.item(cell).messages),
+        }
+
+    def judgement_inputs(self, cell: Cell) -> dict[str, JsonValue]:
+        inputs: dict[str, JsonValue] = {"patterns": self.item(cell).as_text()}
+        if models := self.judge_models("patterns"):
+            inputs["unclear"] = {
+                "template": self.prompts.sha256("judge"),
+                "answers": [*self.item(cell).right, *self.item(cell).wrong],
+                **self.model_facts("judge", models[0]),
+            }
+        return inputs
+
+    # Talking
+
+    def _player_prompt(self, cell: Cell) -> str:
+        return self.prompts.render("player", character=self.scenes.cards[cell.character].model_dump())
+
+    async def converse(self, cell: Cell, ask: Ask) -> Conversation:
+        probe, card = self.item(cell), self.scenes.cards[cell.character]
+        prompt = self._player_prompt(cell)
+        talk = Talk()
+        for turn, message in enumerate(probe.messages, 1):
+            talk.messages.append(Message(role="user", content=message))
+            await self.player_turn(cell, prompt, talk, ask, turn)
+            if talk.failure is not None:
+                break
+        scene = Scene(
+            character_name=card.char_name,
+            summary="",
+            card=prompt,
+            situation_title=f"{probe.kind}: {cell.situation}",
+            situation=probe.as_text(),
+        )
+        return self.conversation_of(cell, talk, scene)
+
+    # Judging
+
+    async def judge(self, conversation: Conversation, judge: str, ask: Ask) -> Judgement:
+        reading = _reading(conversation)
+        models = self.judge_models(judge)
+        if reading.failure is None or not models:
+            return self.judgement_of(conversation, judge, reading)
+        schema = strict_object({"reason": {"type": "string"}, "passed": {"type": "boolean"}})
+        prompt = Message(role="user", content=self.judge_prompt(conversation, 1))
+        tries = await self.ask_until_read(
+            "judge", models[0], conversation, [prompt], read_decision, ask, schema=schema
+        )
+        replies = [(self.call_record(t, attempt), t.reply.text) for attempt, t in enumerate(tries, 1)]
+        decided = tries[-1].value or Reading(failure=failure_of("judge", len(tries), tries[-1]))
+        return self.judgement_of(conversation, judge, decided, replies)
+
+    def judge_prompt(self, conversation: Conversation, number: int) -> str:
+        patterns = Patterns.of(conversation)
+        return self.prompts.render(
+            "judge",
+            char_name=conversation.scene.character_name,
+            kind=patterns.kind,
+            right=self.item(conversation).right,
+            wrong=self.item(conversation).wrong,
+            messages=[message.model_dump() for message in conversation.messages],
+        )
+
+    @classmethod
+    def verdict_in(cls, judgement: Judgement, conversation: Conversation) -> Reading:
+        if judgement.raw:
+            return super().verdict_in(judgement, conversation)
+        return _reading(conversation)
+
+    @classmethod
+    def read_verdict(cls, text: str, number: int, conversation: Conversation) -> Reading:
+        return read_decision(text)
+
+    def estimate(self, cell: Cell) -> Mapping[Role, Estimate]:
+        turns = self.turns(cell)
+        card = estimated_tokens(
+            self.prompts.render("player", character=self.scenes.cards[cell.character].model_dump())
+        )
+        answer = min(ANSWER_TOKENS, int(self.suite.entry.player.sampling.max_tokens or ANSWER_TOKENS))
+        return {"player": Estimate(turns, turns * (card + 30 + answer), turns * answer)}
+
+
+def read_decision(text: str) -> Reading:
+    """A judge's decision on an unclear answer. Raises ReplyFault."""
+    found = json_object(text, required=["reason", "passed"])
+    repairs = set(found.repairs)
+    passed = boolean(found.data["passed"], '"passed"', repairs)
+    turn = TurnVerdict(
+        turn=1,
+        scores={"passed": int(passed)},
+        reasons={"passed": str(found.data["reason"])},
+        detail={"verdict": "pass" if passed else "fail", "decided_by": "judge"},
+    )
+    return Reading((turn,), tuple(sorted(repairs)))
+
+
+def _reading(conversation: Conversation) -> Reading:
+    """The verdict that the patterns give on a conversation's last answer."""
+    patterns = Patterns.of(conversation)
+    *_, question, answer = conversation.messages
+    found = judged(
+        answer.content,
+        question.content,
+        patterns.accept,
+        patterns.reject,
+        kind=patterns.kind,
+        language=conversation.language,
+    )
+    if found.verdict == "unclear":
+        reason = f"{UNCLEAR}: {found.reason}"
+        return Reading(failure=Failure(role="judge", turn=1, outcome="parse_error", reason=reason))
+    return Reading((_turn(found),))
+
+
+def _turn(found: Judged) -> TurnVerdict:
+    passed = found.verdict == "pass"
+    return TurnVerdict(
+        turn=1,
+        scores={"passed": int(passed)},
+        reasons={"passed": f"{'accept' if passed else 'reject'} pattern: {found.pattern}"},
+        detail={"verdict": found.verdict, "decided_by": "pattern", "pattern": found.pattern},
+    )
