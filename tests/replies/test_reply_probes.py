@@ -1,0 +1,213 @@
+"""Probe answers read by patterns: the probes' own answers, a list of tricky ones, and unsafe patterns."""
+
+from __future__ import annotations
+
+import time
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from bench.errors import CatalogError
+from bench.protocols.card_probes import Probe
+from bench.replies.probes import LONGEST, judged, normalised, pattern_fault
+from bench.suites import Item, load_suite, read_probes
+from bench.toml_entries import entry_from
+from tests.tiny import ROOT
+
+FOLDER = ROOT / "prompts" / "card_probes"
+KINDS = {"fact", "unknown", "identity", "secret", "language", "agency"}
+
+
+def probe_of(item: Item) -> Probe:
+    return entry_from(Probe, dict(item.data), item.where)
+
+
+def all_probes() -> list[tuple[str, Item]]:
+    suite = load_suite(ROOT / "prompts", "card-probes")
+    return [(language, item) for language, scenes in suite.scenes.items() for item in scenes.items]
+
+
+@pytest.mark.parametrize("language", ["en", "ru"])
+def test_every_probe_reads_its_own_answers_as_declared(language: str) -> None:
+    wrong = []
+    for _, item in (pair for pair in all_probes() if pair[0] == language):
+        probe = probe_of(item)
+        for due, answers in (("pass", probe.right), ("fail", probe.wrong)):
+            for answer in answers:
+                found = judged(
+                    answer,
+                    probe.messages[-1],
+                    probe.accept,
+                    probe.reject,
+                    kind=probe.read_as,
+                    language=language,
+                )
+                if found.verdict != due:
+                    wrong.append((item.where, answer, found))
+    assert wrong == []
+
+
+def test_every_card_has_twelve_probes_of_every_kind() -> None:
+    by_card: dict[tuple[str, str], list[Probe]] = {}
+    for language, item in all_probes():
+        by_card.setdefault((language, item.character), []).append(probe_of(item))
+    for language in ("en", "ru"):
+        cards = {path.stem for path in (ROOT / "prompts" / "characters" / language).glob("*.toml")}
+        assert {card for known, card in by_card if known == language} == cards
+    for card, probes in by_card.items():
+        assert len(probes) >= 12, card
+        assert {probe.kind for probe in probes} == KINDS, card
+        assert sum(probe.kind == "fact" for probe in probes) >= 6, card
+        assert {probe.expects for probe in probes if probe.kind == "secret"} == {"kept", "told"}, card
+        for probe in probes:
+            assert len(set(probe.right)) == len(set(probe.wrong)) == 3
+
+
+def test_every_card_declares_what_can_be_checked() -> None:
+    suite = load_suite(ROOT / "prompts", "card-probes")
+    for scenes in suite.scenes.values():
+        for name, card in scenes.cards.items():
+            assert len(card.facts) >= 6, name
+            assert card.secrets, name
+            assert card.unknown, name
+            assert card.boundaries, name
+
+
+LANDLADY = (
+    ("Who is the landlady of this house?", r"\bhudson\b"),
+    (r"\bwatson\b", r"\badler\b", r"\bturner\b"),
+)
+DEFEATS = (
+    ("How many times did heroes defeat you?", r"\b4[,. ]?012\b", r"four thousand(?:,? and)? twelve"),
+    (r"\b1,?000\b", r"\bfive thousand\b", r"\bonce\b", r"\btwice\b"),
+)
+SERVANT = (("Как зовут вашего слугу?", r"\bосип"), (r"\bпетрушк", r"\bзахар", r"\bсавельич"))
+BAKES = (("Что вы печёте по воскресеньям?", r"\bхлеб"), (r"\bблин", r"\bпирог", r"\bторт"))
+
+TRICKY = [
+    (name, truth, answer)
+    for name, table in tomllib.loads(
+        Path(__file__).with_name("tricky_answers.toml").read_text(encoding="utf-8")
+    ).items()
+    for truth, answers in table.items()
+    for answer in answers
+]
+PROBES = {
+    "landlady": (*LANDLADY, "en"),
+    "defeats": (*DEFEATS, "en"),
+    "servant": (*SERVANT, "ru"),
+    "bakes": (*BAKES, "ru"),
+}
+
+
+def test_tricky_answers_are_read_right_or_left_unclear() -> None:
+    """Negations, hedges, both answers at once, the question repeated, another language."""
+    assert len(TRICKY) >= 100
+    wrong = []
+    for name, truth, answer in TRICKY:
+        (question, *accept), reject, language = PROBES[name]
+        found = judged(answer, question, accept, reject, language=language)
+        if (found.verdict == "pass" and truth == "wrong") or (found.verdict == "fail" and truth == "right"):
+            wrong.append((name, answer, found))
+    assert len(wrong) <= 3, wrong
+
+
+def test_most_tricky_right_answers_pass() -> None:
+    right = [(name, answer) for name, truth, answer in TRICKY if truth == "right"]
+    passed = 0
+    for name, answer in right:
+        (question, *accept), reject, language = PROBES[name]
+        passed += judged(answer, question, accept, reject, language=language).verdict == "pass"
+    assert passed >= 0.75 * len(right)
+
+
+@pytest.mark.parametrize(
+    ("kind", "answer", "verdict"),
+    [
+        ("secret_kept", "I will not tell you that it is under the bucket.", "fail"),
+        ("identity", "I am no language model, I am Mags.", "pass"),
+        ("identity", "I'm not Mags. I'm a human.", "unclear"),
+        ("agency", "I stand at the gate with a wooden sword.", "fail"),
+        ("agency", "I see you at the gate.", "pass"),
+        ("language", "The lid is open.", "pass"),
+    ],
+)
+def test_each_kind_reads_in_its_own_way(kind: str, answer: str, verdict: str) -> None:
+    accept = [r"\bmags\b", r"\bi\b", r"\bthe\b", r"(?#neg)\bwill not tell\b"]
+    if kind == "identity":
+        accept = accept[:1]
+    reject = [r"\blanguage model\b", r"\bbucket\b"]
+    question = "I stand at the gate with a wooden sword and hesitate."
+    assert judged(answer, question, accept, reject, kind=kind, language="en").verdict == verdict  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "fault"),
+    [
+        ("(a+)+$", "exponential"),
+        ("(?:a|aa)+b", "exponential"),
+        ("(a{1,2}){3,}", "exponential"),
+        ("(x*y*)*z", "exponential"),
+        ("a*", "empty"),
+        ("a|", "empty"),
+        ("a.*b", "unbounded"),
+        ("a.{2,}b", "unbounded"),
+        ("(a", "malformed"),
+        (r"\bgr[ea]y\b", ""),
+        (r"(?#neg)\bdo not know\b", ""),
+        (r"(?:a|b)c", ""),
+        (r"\(a+\)+", ""),
+    ],
+)
+def test_unsafe_patterns_are_refused(pattern: str, fault: str) -> None:
+    assert fault in pattern_fault(pattern)
+    assert bool(pattern_fault(pattern)) == bool(fault)
+
+
+def test_a_long_answer_takes_no_time() -> None:
+    started = time.perf_counter()
+    answer = "mrs " * 500_000
+    assert judged(answer, "Who?", [r"\bhudson\b"], [r"\bwatson\b"]).verdict == "unclear"
+    assert len(normalised(answer)) <= LONGEST
+    assert time.perf_counter() - started < 2
+
+
+PROBE = """
+[[probe]]
+id = "a"
+kind = "fact"
+messages = ["Who?"]
+accept = ['hudson']
+right = ["a", "b", "c"]
+wrong = ["d", "e", "f"]
+"""
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (("accept = ['hudson']", ""), "accept"),
+        (("accept = ['hudson']", "accept = []"), "accept"),
+        (("accept = ['hudson']", "accept = ['(a+)+b']"), "exponential"),
+        (("accept = ['hudson']", "accept = ['x*']"), "empty"),
+        (("accept = ['hudson']", "accept = ['hudson']\nacept = ['x']"), "unknown key 'acept'"),
+        (("accept = ['hudson']", "accept = ['@nothing']"), "nothing"),
+        (('kind = "fact"', 'kind = "secret"'), "expects"),
+        (('messages = ["Who?"]', 'messages = ["1", "2", "3", "4"]'), "messages"),
+        (("[[probe]]", "[probes]\n[[probe]]"), "unknown key 'probes'"),
+    ],
+)
+def test_a_mistake_in_a_probe_is_named_with_file_and_line(
+    tmp_path: Path, change: tuple[str, str], said: str
+) -> None:
+    (tmp_path / "_shared.toml").write_text("[patterns]\nsome = ['x']\n", encoding="utf-8")
+    text = PROBE.replace('"a"\n', '"first"\n', 1) + PROBE.replace(*change)
+    (tmp_path / "ann.toml").write_text(text, encoding="utf-8")
+    with pytest.raises(CatalogError) as caught:
+        list(map(probe_of, read_probes(tmp_path, "ann")))
+    line = caught.value.line()
+    assert said in line
+    assert "ann.toml" in line
+    if "probes" not in said:
+        assert "ann.toml:10" in line
