@@ -16,6 +16,7 @@ from bench.scores import paper
 from bench.scores.bootstrap import CONFIDENCE
 from bench.scores.frame import Frames
 from bench.scores.ledger import Scene, conversation_counts, judgement_counts, ledger, scenes_of
+from bench.scores.probes import ProbeRates, probe_rates
 from bench.scores.robust import CORRECTION, detectable_difference, robust_grid, robust_numbers, separability
 from bench.scores.weights import CUSTOM, EQUAL, Weights, checked_weights, standard_weightings
 
@@ -27,11 +28,16 @@ OWN_KEYS = ("in_character", "entertaining", "fluency")
 mean. All criteria are under ``criteria``."""
 
 
+PROBE_KEYS = ("pass_rate", "pass_rate_ci", "unclear", "rates")
+"""Keys of the probes that board.json repeats in each row, where a board has probes."""
+
+
 def _with_own_keys(schema: dict[str, Any]) -> None:
     """Add OWN_KEYS to the JSON Schema of a row."""
     number = {"anyOf": [{"type": "number"}, {"type": "null"}]}
     schema["properties"] |= dict.fromkeys(OWN_KEYS, number)
     schema["required"] += OWN_KEYS
+    schema["properties"] |= {name: {} for name in PROBE_KEYS}
 
 
 class WeightedScore(Record):
@@ -124,13 +130,15 @@ class BoardRow(Record):
     """Numbers under other weightings of the criteria, by the weighting's name."""
     robust: RobustScore | None
     """Null if no conversation of the player counts, or the protocol's scale is unknown."""
+    probes: ProbeRates | None = None
+    """Pass rates, on boards of probes only."""
 
     @model_validator(mode="before")
     @classmethod
     def _drop_own_keys(cls, data: Any) -> Any:
         if not isinstance(data, dict):
             return data
-        return {key: value for key, value in data.items() if key not in OWN_KEYS}
+        return {key: value for key, value in data.items() if key not in (*OWN_KEYS, *PROBE_KEYS)}
 
 
 class Board(Record):
@@ -189,6 +197,7 @@ def board_of(
     gap = paper.rank_gap(facts_of(frames.protocol))
     tables = {name: paper.ranked(published_numbers(scored, name), gap) for name in weightings}
     counts = _counts(frames, scenes_of(frames) if scenes is None else list(scenes))
+    probes = probe_rates(frames)
     summary, robust = _robust(frames, main_weights, resamples, seed)
     infos = {info.player: info for info in frames.players}
     return Board(
@@ -212,6 +221,7 @@ def board_of(
                 **infos[player].model_dump(include=_PLAYER_FIELDS),
                 weightings={name: _weighted(tables[name], player) for name in weightings if name != main},
                 robust=robust.get(player),
+                probes=probes.get(player),
             )
             for player in tables[main].index
         ),

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from bench.records import canonical
-from bench.scores.board import OWN_KEYS, Board, BoardRow
-from bench.tables import Cell, csv_table, shown, text_table
+from bench.scores.board import OWN_KEYS, PROBE_KEYS, Board, BoardRow
+from bench.tables import UNKNOWN, Cell, csv_table, shown, text_table
 
 CSV_COLUMNS = (
     "rank",
@@ -61,8 +61,13 @@ _GAPS = {
 def to_json(board: Board) -> str:
     """board.json: canonical JSON, the same bytes on every machine. Unknown numbers are null."""
     data = board.model_dump(mode="json")
-    for row in data["rows"]:
+    for row, board_row in zip(data["rows"], board.rows, strict=True):
         row |= {name: row["criteria"].get(name) for name in OWN_KEYS}
+        probes = board_row.probes
+        if probes is None:
+            del row["probes"]
+        else:
+            row |= {name: getattr(probes, name) for name in PROBE_KEYS}
     return canonical(data)
 
 
@@ -74,12 +79,37 @@ def to_csv(board: Board) -> str:
 
 def to_table(board: Board) -> str:
     """The board as aligned text; unknown numbers are shown as an en dash."""
+    if any(row.probes for row in board.rows):
+        return _probe_table(board)
     fields = list(_TABLE_COLUMNS.values())
     at = fields.index("refusal_ratio")
     fields[at:at] = board.criteria
     heads = [head.strip() for head in _TABLE_COLUMNS]
     heads[at:at] = [name.replace("_", " ").capitalize() for name in board.criteria]
     return text_table(heads, [[shown(_cell(row, name)) for name in fields] for row in board.rows], left={1})
+
+
+def _probe_table(board: Board) -> str:
+    """A board of probes: pass rates with their intervals, and a rate per kind."""
+    kinds = sorted({kind for row in board.rows if row.probes for kind in row.probes.kinds})
+    lines = []
+    for row in board.rows:
+        if row.probes is None:
+            continue
+        ci = row.probes.pass_rate_ci
+        rates = [row.probes.kinds[kind].rate if kind in row.probes.kinds else None for kind in kinds]
+        interval = UNKNOWN if ci is None else f"{ci[0]:.2f}-{ci[1]:.2f}"
+        lines.append(
+            [
+                shown(row.name),
+                shown(row.probes.pass_rate),
+                interval,
+                *map(shown, rates),
+                str(row.probes.unclear),
+            ]
+        )
+    heads = ["Player", "Passed", "95% interval", *(kind.capitalize() for kind in kinds), "Unclear"]
+    return text_table(heads, lines, left={0})
 
 
 def gaps(board: Board) -> str:
@@ -89,6 +119,8 @@ def gaps(board: Board) -> str:
         parts = []
         for what, states in _GAPS.items():
             counts = {state: getattr(row, f"{what}_{state}") for state in states}
+            if row.probes:  # an unclear probe is not a judgement that failed, and has a column of its own
+                counts.pop("failed")
             if short := [f"{count} {state}" for state, count in counts.items() if count]:
                 parts.append(f"of {getattr(row, f'{what}_expected')} {what} {', '.join(short)}")
         if parts:

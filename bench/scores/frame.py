@@ -56,6 +56,7 @@ COLUMNS: dict[str, dict[str, str]] = {
     },
     "conversations": {
         **_KEYS,
+        "title": "the situation's title; of a probe, its kind and id",
         "status": "complete or failed, as recorded",
         "turns": "the player's answers",
         "answer_characters": "length of all answers together, in Unicode characters",

@@ -105,7 +105,8 @@ def _conversation_values(conversation: Conversation) -> Row:
     mean = sum(lengths) / len(lengths) if lengths else None
     failure = conversation.failure
     ended = (failure.role, failure.outcome) if failure else (None, None)
-    return conversation.status, len(lengths), sum(lengths), mean, *ended, _cost(conversation)
+    title = conversation.scene.situation_title
+    return title, conversation.status, len(lengths), sum(lengths), mean, *ended, _cost(conversation)
 
 
 def _judgement_values(judgement: Judgement, conversation: Conversation | None) -> Row:
