@@ -150,7 +150,8 @@ class EvidenceAudit:
             self.findings.add("inconsistent", path, text, "turns")
         if not record.raw and record.origin is not None:
             return
-        if not record.raw and not facts_of(record.protocol).judged_in_talk:
+        facts = facts_of(record.protocol)
+        if not record.raw and not (facts.judged_in_talk or facts.rule_judge):
             self.findings.add("raw-missing", path, "there is no raw reply of the judge", "raw")
         elif len(record.raw) == len(record.calls):
             self._check_reread(record, conversation, path)

@@ -67,7 +67,7 @@ FUNCTION_WORDS = {
     "uk": _words("і та не що я з він як це до але вона його у за від мені так є"),
 }
 """Frequent words that tell languages of one script from each other."""
-_SCRIPTS = {"ru": "CYRILLIC", "uk": "CYRILLIC", "ja": ("CJK", "HIRAGANA", "KATAKANA")}
+_SCRIPTS = {"ru": ("CYRILLIC",), "uk": ("CYRILLIC",), "ja": ("CJK", "HIRAGANA", "KATAKANA")}
 
 
 @dataclass(frozen=True)
@@ -207,7 +207,7 @@ def in_language(text: str, language: str) -> bool:
     letters = [c for c in text if c.isalpha()]
     if not letters:
         return True
-    script = _SCRIPTS.get(language, "LATIN")
+    script = _SCRIPTS.get(language, ("LATIN",))
     fitting = sum(unicodedata.name(c, "").startswith(script) for c in letters)
     if fitting < 0.6 * len(letters):
         return False

@@ -102,8 +102,7 @@ def models_called(jobs: Iterable[Job]) -> list[str]:
     names: set[str] = set()
     for job in jobs:
         for item in job.plan.work:
-            if job.protocol.judge_calls():
-                names.update(item.judges)
+            names.update(name for judge in item.judges for name in job.protocol.judge_models(judge))
             if item.talk:
                 names.update(name for _, name in job.protocol.talkers(item.cell.player))
     return sorted(names)

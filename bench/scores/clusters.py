@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from bench.scores.bootstrap import Array
 
@@ -49,8 +50,8 @@ def clustered(values: Array) -> MeanError:
     with np.errstate(invalid="ignore", divide="ignore"):
         mean = np.where(have, values, 0.0).sum(axis=(1, 2)) / n
         rest = np.where(have, values - mean[:, None, None], 0.0)
-        a, df_a = _cluster_variance(rest.sum(axis=2), have.any(axis=2), n)
-        b, df_b = _cluster_variance(rest.sum(axis=1), have.any(axis=1), n)
+        a, df_a = _cluster_variance(rest.sum(axis=2), _count(have, 2), n)
+        b, df_b = _cluster_variance(rest.sum(axis=1), _count(have, 1), n)
         c = (rest**2).sum(axis=(1, 2)) / (n - 1) / n
         both = a + b - c
         pieces = sum(
@@ -66,9 +67,14 @@ def clustered(values: Array) -> MeanError:
     return MeanError(mean, np.where(unknown, np.nan, variance), np.where(unknown, np.nan, df), n)
 
 
-def _cluster_variance(sums: Array, have: Array, n: Array) -> tuple[Array, Array]:
+def _count(have: npt.NDArray[np.bool_], over: int) -> Array:
+    """Clusters with at least one scene, per comparison; ``over`` is the axis inside a cluster."""
+    counts: Array = have.any(axis=over).sum(axis=1).astype(np.float64)
+    return counts
+
+
+def _cluster_variance(sums: Array, clusters: Array, n: Array) -> tuple[Array, Array]:
     """Variance of means from sums of residuals by cluster; its degrees of freedom, 0 with one cluster."""
-    clusters = have.sum(axis=1).astype(np.float64)
     scale = np.divide(clusters, clusters - 1, out=np.zeros_like(clusters), where=clusters > 1)
     return (sums**2).sum(axis=1) * scale / n**2, np.maximum(clusters - 1, 0.0)
 

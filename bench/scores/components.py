@@ -65,11 +65,13 @@ def complete_part(cube: Cube) -> tuple[Cube, Dropped]:
         shares = [holes.mean(axis=tuple(a for a in range(3) if a != axis)) for axis in range(3)]
         axis = max(range(3), key=lambda a: (shares[a].max(), -a))
         keep[axis].pop(int(shares[axis].argmax()))
-    gone = [
-        tuple(name for n, name in enumerate(names) if n not in kept)
-        for names, kept in zip((cube.players, cube.scenes, cube.judges), keep, strict=True)
-    ]
-    return cube.part(*keep), Dropped(*gone)
+    players, scenes, judges = keep
+    dropped = Dropped(
+        players=tuple(name for n, name in enumerate(cube.players) if n not in players),
+        scenes=tuple(scene for n, scene in enumerate(cube.scenes) if n not in scenes),
+        judges=tuple(name for n, name in enumerate(cube.judges) if n not in judges),
+    )
+    return cube.part(*keep), dropped
 
 
 @dataclass(frozen=True)

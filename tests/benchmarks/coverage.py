@@ -1,8 +1,8 @@
-"""Do the intervals, tests and rank ranges of a board hold what they promise? A simulation with known truth.
+"""Do intervals, tests and rank ranges of a board hold what they promise? A simulation with known truth.
 
-Characters, situations, scenes and judges are drawn anew each time; scores are integers of a Likert scale, some
-scenarios near its ceiling, some with refusals. The truth of each player is exact: the expectation of a rounded
-and clipped normal variable. Run it to print the table: ``python tests/benchmarks/coverage.py [REPLICATIONS]``.
+Characters, situations, scenes and judges are drawn anew each time; scores are integers of a Likert scale,
+some scenarios near its ceiling, some with refusals. The truth of each player is exact: the expectation of a
+rounded and clipped normal variable. ``python tests/benchmarks/coverage.py [REPLICATIONS]`` prints the table.
 """
 
 from __future__ import annotations
@@ -153,7 +153,7 @@ def simulate(scenario: Scenario, replications: int, seed: int = 0) -> Result:
 
 
 def equal_boards(players: int, replications: int, judges: int = 4, seed: int = 0) -> Result:
-    """Boards of players that do not differ at all: for these judges (no player x judge) and judges like these."""
+    """Boards of players that do not differ: for these judges (no player x judge) and judges like these."""
     fixed = Scenario("equal", players=players, player=0.0, player_judge=0.0, judges=judges)
     sampled = Scenario("equal", players=players, player=0.0, judges=judges)
     these, like = simulate(fixed, replications, seed), simulate(sampled, replications, seed + 1)
@@ -173,9 +173,8 @@ def main() -> None:
     for players in (10, 20, 63, 200):
         some = replications if players < 200 else max(20, replications // 10)
         r = equal_boards(players, some)
-        print(
-            f"{players:>3} players, {some} boards{'':<10}{r.false_these / some:8.3f}{r.false_like / some:8.3f}"
-        )
+        shares = f"{r.false_these / some:8.3f}{r.false_like / some:8.3f}"
+        print(f"{players:>3} players, {some} boards{'':<10}{shares}")
 
 
 if __name__ == "__main__":
