@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 import unicodedata
 from collections.abc import Container, Iterable, Sequence
 
@@ -16,6 +17,7 @@ Cell = str | int | float | tuple[str, ...] | None
 UNKNOWN = "–"
 """How a missing value is shown to people."""
 
+_STYLE = re.compile(r"\x1b\[[0-9;]*m")
 _FORMULA_STARTS = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
 _LATEX = {
     "\\": r"\textbackslash{}",
@@ -39,15 +41,22 @@ def shown(value: Cell, digits: int = 2) -> str:
     return printable("; ".join(value) if isinstance(value, tuple) else str(value))
 
 
+def _width(text: str) -> int:
+    return cell_len(_STYLE.sub("", text))
+
+
 def text_table(
     heads: Sequence[str], rows: Sequence[Sequence[str]], left: Container[int] = frozenset()
 ) -> str:
-    """Aligned plain text for a terminal; columns in ``left`` are left-aligned, the others right-aligned."""
+    """Aligned plain text for a terminal; columns in ``left`` are left-aligned, the others right-aligned.
+
+    Cells may be styled by ANSI codes, which take no width.
+    """
     lines = [list(heads), *map(list, rows)]
-    widths = [max(cell_len(line[n]) for line in lines) for n in range(len(heads))]
+    widths = [max(_width(line[n]) for line in lines) for n in range(len(heads))]
     return "".join(
         "  ".join(
-            text + " " * (width - cell_len(text)) if n in left else " " * (width - cell_len(text)) + text
+            text + " " * (width - _width(text)) if n in left else " " * (width - _width(text)) + text
             for n, (text, width) in enumerate(zip(line, widths, strict=True))
         ).rstrip()
         + "\n"

@@ -1,4 +1,4 @@
-"""The figure of a human study: every judge's correlation with people, beside how far people agree."""
+"""The figure of a human study: every judge's correlation with people, and how far people agree."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ WIDTH = 7.0
 ROW = 0.3
 HEAD, FOOT = 0.5, 0.75
 LEFT = 0.36
-"""Where the scale begins, as a share of the width: left of it are the names."""
+"""Left end of the scale, as a share of the width; the names are left of it."""
 NAME_LENGTH = 34
 JUDGE, ENSEMBLE = "#0072b2", "#d55e00"
-"""Told apart with any colour vision; the marks differ too."""
+"""Distinguishable with any colour vision; the marks differ too."""
 
 
-def title_of(made: Agreement, judged: JudgedReport) -> str:
+def title_of(agreement: Agreement, judged: JudgedReport) -> str:
     """The title that the file of the figure carries."""
-    return printable(f"{made.name}: {judged.label} against people")
+    return printable(f"{agreement.name}: {judged.label} against people")
 
 
 def prefix_of(judged: JudgedReport) -> str:
@@ -32,38 +32,40 @@ def prefix_of(judged: JudgedReport) -> str:
     return f"people-{slug(judged.label)}"
 
 
-def rows_of(made: Agreement, judged: JudgedReport) -> list[JudgeAgreement]:
-    """What is drawn: judges and ensembles that have a value on the last criterion, the highest first."""
-    rows = [row for row in judged.figures if row.criterion == made.measured[-1] and row.value is not None]
+def rows_of(agreement: Agreement, judged: JudgedReport) -> list[JudgeAgreement]:
+    """The rows of the figure: judges and ensembles with a value on the last criterion, highest first."""
+    rows = [
+        row for row in judged.figures if row.criterion == agreement.measured[-1] and row.value is not None
+    ]
     return sorted(rows, key=lambda row: -(row.value or 0.0))
 
 
-def people_range(made: Agreement) -> tuple[float, float] | None:
+def people_range(agreement: Agreement) -> tuple[float, float] | None:
     """The lowest and highest correlation of an annotator with the mean of the others, on that criterion."""
-    found = [
+    values = [
         row.with_mean_of_others.value
-        for row in made.people.each
-        if row.criterion == made.measured[-1] and row.with_mean_of_others.value is not None
+        for row in agreement.people.each_of(agreement.measured[-1])
+        if row.with_mean_of_others.value is not None
     ]
-    return (min(found), max(found)) if found else None
+    return (min(values), max(values)) if values else None
 
 
-def caption(made: Agreement) -> str:
-    """What the figure shows, in one sentence, for its foot and for screen readers."""
-    what = made.measured[-1].replace("_", " ")
+def caption(agreement: Agreement) -> str:
+    """A description of the figure, for its foot and for screen readers."""
+    what = agreement.measured[-1].replace("_", " ")
     text = f"Spearman correlation with the mean of the annotators, {what}; 95% intervals"
-    band = ". Shaded: one annotator with the mean of the others" if people_range(made) else ""
+    band = ". Shaded: one annotator with the mean of the others" if people_range(agreement) else ""
     return f"{text}. Diamonds: means of several judges{band}"
 
 
-def draw_agreement(made: Agreement, judged: JudgedReport) -> Drawing:
+def draw_agreement(agreement: Agreement, judged: JudgedReport) -> Drawing:
     """Draw the figure of one version; :func:`bench.figures.rendered` saves it."""
-    rows = rows_of(made, judged)
+    rows = rows_of(agreement, judged)
     height = HEAD + FOOT + ROW * len(rows)
     figure = Drawing(figsize=(WIDTH, height), facecolor=PAPER)
     axes = figure.add_axes((LEFT, FOOT / height, 0.97 - LEFT, ROW * len(rows) / height))
     ends = [end for row in rows for end in (row.value, row.low) if end is not None]
-    band = people_range(made)
+    band = people_range(agreement)
     axes.set_xlim(min(-0.05, *ends, *(band or ())) - 0.02, 1.02)
     axes.set_ylim(len(rows) - 0.5, -0.5)
     axes.set_facecolor(PAPER)
@@ -74,7 +76,7 @@ def draw_agreement(made: Agreement, judged: JudgedReport) -> Drawing:
     for at, row in enumerate(rows):
         _row(axes, at, row)
     figure.text(LEFT, 1 - 0.3 / height, printable(judged.label), fontsize=9, weight="bold", color=INK)
-    for line, words in enumerate(caption(made).split(". ", 1)):
+    for line, words in enumerate(caption(agreement).split(". ", 1)):
         figure.text(0.5, (0.3 - 0.17 * line) / height, printable(words), ha="center", fontsize=7.5, color=INK)
     return figure
 

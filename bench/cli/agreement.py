@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,35 +17,35 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("suite_name", metavar="[SUITE]", required=False)
-@click.option("--language", "-l", metavar="L", help="Of the suite; else the study's.")
-@click.option("--study", "study_name", metavar="NAME", help="A study of results/human/.")
+@click.option("--language", "-l", metavar="L", help="Language of the suite (default: the study's).")
+@click.option("--study", "study_name", metavar="NAME", help="A study in results/human/.")
 @click.option(
     "--also",
     multiple=True,
     metavar="SUITE",
-    help="A suite that judged the same conversations by another protocol or version; may be repeated.",
+    help="Compare a suite that judged the same conversations by another protocol or version. Repeatable.",
 )
-@click.option("--table", metavar="FILE", help="Instead of a study: a CSV, one line an item.")
-@click.option("--human", metavar="A,B", help="With --table: its columns of people's scores.")
-@click.option("--judges", metavar="A,B", help="With --table: its columns of judges' scores.")
+@click.option("--table", metavar="FILE", help="A CSV with one line per item, instead of a study.")
+@click.option("--human", metavar="A,B", help="With --table: columns with people's scores.")
+@click.option("--judges", metavar="A,B", help="With --table: columns with judges' scores.")
 @click.option(
-    "--criterion", metavar="COLUMN", help="With --table: what a line scores, where that is not all the same."
+    "--criterion", metavar="COLUMN", help="With --table: column with the criterion, if there are several."
 )
-@click.option("--item", metavar="COLUMN", help="With --table: which lines are of one item.")
-@click.option("--group", metavar="COLUMN", help="With --table: the player, or what else items belong to.")
+@click.option("--item", metavar="COLUMN", help="With --table: column with the item, if it has several lines.")
+@click.option("--group", metavar="COLUMN", help="With --table: column with the player or other group.")
 @click.option(
     "--ensemble",
     "ensembles",
     multiple=True,
     metavar="A,B",
-    help="Show also the plain mean of these judges; may be repeated.",
+    help="Also show the plain mean of these judges. Repeatable.",
 )
 @click.option(
     "--refusals",
     type=click.Choice(["left-out", "lowest", "as-scored"]),
     default="left-out",
     show_default=True,
-    help="What becomes of a judgement that saw a refusal.",
+    help="How to count a judgement that saw a refusal.",
 )
 @click.option(
     "--resample",
@@ -52,12 +53,12 @@ if TYPE_CHECKING:
     type=click.Choice(["conversations", "players"]),
     default="conversations",
     show_default=True,
-    help="What intervals draw: players, with all their conversations, speak of other players too.",
+    help="Resampling unit; `players` generalises to new players.",
 )
 @click.option(
     "--format", "form", type=click.Choice(["text", "csv", "json"]), default="text", show_default=True
 )
-@click.option("--output", "-o", metavar="FILE", help="Write there instead of to the terminal.")
+@click.option("--output", "-o", metavar="FILE", help="Output file (default: stdout).")
 @places
 def agreement(
     suite_name: str | None,
@@ -79,57 +80,55 @@ def agreement(
 ) -> None:
     """Measure how well judges agree with people.
 
-    Also how well people agree with each other.
-    Without SUITE, of the suite that the study is of.
+    Also how well people agree with each other. Without SUITE, uses the suite of the study.
 
     \b
-    Printed are, for each criterion and the final score:
+    For each criterion and the final score, it prints:
       - Spearman's correlation of every judge, and of the mean of all judges, with the mean of the
-        annotators: from -1 (the reverse order) over 0 (no relation) to 1 (the same order);
-      - which judges agree with people better than others, surely;
-      - five ways to combine judges, and what the plain mean costs against the best of them;
+        annotators: 1 is the same order, 0 no relation, -1 the reverse order;
+      - which judges agree with people better than others;
+      - five ways to combine judges, and how far the plain mean is below the best;
       - each annotator against each other, against the mean of all and against the mean of the others,
-        and Krippendorff's alpha: how far people agree limits how far a judge can agree with them;
-      - the players in the sample, and where judges and people part most.
+        and Krippendorff's alpha: a judge can hardly agree with people more than they do with each other;
+      - the players in the sample, and the largest disagreements between judges and people.
 
-    A * marks a p that is not below 0.0001, as in the paper. Intervals are 95%, from 2,000 resamples. Where a
-    figure does not exist, a number in brackets leads to the reason below the table. All judges that judged
-    the very words that people read are compared; where a conversation has changed since, it is left out.
+    Intervals are 95%, from 2,000 resamples. Correlations with p < 0.0001 are bold. A number in brackets
+    refers to the reason, below the table, why a figure does not exist. Every judge of the same messages that
+    people read is included; conversations that have changed since are left out.
     """
     from bench.agreement.forms import agreement_csv, agreement_json
     from bench.agreement.report import agreement_of
     from bench.cli.agreement_text import agreement_text
     from bench.files import write_atomically
 
-    only_table = {"--human": human, "--judges": judges, "--criterion": criterion, "--item": item}
-    only_table["--group"] = group
     if table is None:
-        _refuse([name for name, value in only_table.items() if value is not None], "needs --table")
+        only_table = {"--human": human, "--judges": judges, "--criterion": criterion, "--item": item}
+        _refuse({**only_table, "--group": group}, "needs --table")
         panel = _study(suite_name, language, study_name, also, refusals, where)
     else:
         given = {"SUITE": suite_name, "--language": language, "--study": study_name, "--also": also or None}
-        _refuse([name for name, value in given.items() if value is not None], "does not go with --table")
+        _refuse(given, "cannot be used with --table")
         panel = _table(table, human, judges, criterion, item, group)
-    made = agreement_of(
+    result = agreement_of(
         panel,
         refusals=refusals,
         unit="players" if unit == "players" else "conversations",
         ensembles=[_names(text) for text in ensembles],
     )
-    text = {"text": agreement_text, "csv": agreement_csv, "json": agreement_json}[form](made)
+    text = {"text": agreement_text, "csv": agreement_csv, "json": agreement_json}[form](result)
     if output is None:
         click.echo(text, nl=False)
-    elif write_atomically(Path(output), text.encode("utf-8")):
+    elif write_atomically(Path(output), (click.unstyle(text) if form == "text" else text).encode("utf-8")):
         click.echo(f"{output} written")
     else:
-        click.echo(f"{output} is as it was")
+        click.echo(f"{output} unchanged")
 
 
-def _refuse(names: list[str], why: str) -> None:
-    if names:
+def _refuse(options: Mapping[str, object], why: str) -> None:
+    if names := [name for name, value in options.items() if value is not None]:
         raise UserError(
             f"{', '.join(names)} {why}",
-            hint="A study takes --study, and SUITE and --language; a CSV --table, --human and --judges.",
+            hint="For a study: --study, SUITE, --language. For a CSV: --table, --human, --judges.",
         )
 
 

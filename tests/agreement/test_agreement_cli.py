@@ -5,8 +5,10 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from pathlib import Path
 
+import click
 import jsonschema
 import pytest
 from click.testing import CliRunner, Result
@@ -61,11 +63,25 @@ def test_text_has_the_papers_tables(results: Path) -> None:
         "mean of the others",
         "Krippendorff's alpha",
         "Players in the sample",
-        "Where judges and people part most",
+        "Largest disagreements between judges and people",
         "a judgement that saw a refusal in any turn is left out",
     ):
         assert words in text
     assert "nan" not in text.lower()
+
+
+def test_a_small_p_is_bold_on_a_terminal_only(results: Path, tmp_path: Path) -> None:
+    """The columns stay aligned: style codes take no width."""
+    words = ["agreement", "--study", STUDY, "--results", str(results)]
+    styled = CliRunner().invoke(cli, words, color=True).output
+    plain = of_study(results)
+    assert re.search("\x1b\\[1m[^\x1b]* p<0.0001 [^\x1b]*\x1b\\[0m", styled)
+    assert not re.search("\x1b\\[1m[^\x1b]* p=", styled)
+    assert re.search("p=0\\.[0-9]{4} ", plain)
+    assert click.unstyle(styled) == plain
+    path = tmp_path / "agreement.txt"
+    of_study(results, "-o", str(path))
+    assert path.read_text(encoding="utf-8") == plain
 
 
 def test_json_is_as_its_schema(results: Path) -> None:
@@ -97,7 +113,7 @@ def test_csv_holds_every_figure_of_the_json(results: Path) -> None:
 def test_output_is_written_once(results: Path, tmp_path: Path) -> None:
     path = tmp_path / "deep" / "agreement.json"
     assert "written" in of_study(results, "--format", "json", "-o", str(path))
-    assert "as it was" in of_study(results, "--format", "json", "-o", str(path))
+    assert "unchanged" in of_study(results, "--format", "json", "-o", str(path))
     assert json.loads(path.read_text(encoding="utf-8"))["name"] == STUDY
 
 
@@ -134,13 +150,13 @@ def test_where_the_plain_mean_has_no_correlation_another_way_is_best_all_the_sam
     text = run("--table", path, "--human", "h", "--judges", "j,k", "--group", "g").output
     assert "weighted by correlation, cross-validated is best (1.000); the plain mean has no corr" in text
     assert "no ensemble has a correlation" not in text
-    assert "0 of 3 are real (Holm's correction for all pairs); of 3 it cannot be told" in text
+    assert "0 of 3 are real (Holm's correction for all pairs); 3 cannot be tested" in text
 
 
 def test_where_nobody_scored_there_is_one_line_and_no_table_of_dashes(tmp_path: Path) -> None:
     path = table(tmp_path / "s.csv", "h,j,k", *[f",{n},{n % 3}" for n in range(8)])
     text = run("--table", path, "--human", "h", "--judges", "j,k").output
-    assert "Nobody has scored any of it: there is nothing to compare." in text
+    assert "Nobody has scored any item" in text
     assert "Judges against people" not in text
 
 
@@ -182,7 +198,7 @@ def test_names_of_a_table_cannot_act_in_a_terminal_or_spreadsheet(tmp_path: Path
         (["h,j", "1,2"], ["--ensemble", "j,m"], "has no judge m"),
         (["h,j", "1,2"], ["--ensemble", "j"], "needs two judges"),
         (["h,j", "1,2"], ["--resample", "players"], "players of some items are not known"),
-        (["h,j", "1,2"], ["--study", "s"], "--study does not go with --table"),
+        (["h,j", "1,2"], ["--study", "s"], "--study cannot be used with --table"),
     ],
 )
 def test_what_is_wrong_with_a_table_is_said(
@@ -210,5 +226,5 @@ def test_what_is_wrong_with_a_study_is_said(results: Path, tmp_path: Path) -> No
 
 def test_help_teaches() -> None:
     text = run("--help").output
-    assert "from -1 (the reverse order)" in text
+    assert "-1 the reverse order" in text
     assert "Examples" in text
