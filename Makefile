@@ -37,7 +37,7 @@ bench: $(VENV)/ready ## run SUITE (quickstart) with the embedded model, score it
 	@if [ -e build/site/index.html ] && [ -e $(SITE_BUILT) ] && [ -z "$$(find $(SITE_SOURCES) \
 		-name __pycache__ -prune -o ! \( -type d -path 'bench*' \) -newer $(SITE_BUILT) -print -quit)" ]; \
 		then echo "The site is up to date. Open $(CURDIR)/build/site/index.html, or run \`make serve\`."; \
-		else touch $(SITE_BUILT).new && $(BENCH) site build && mv $(SITE_BUILT).new $(SITE_BUILT); fi
+		else mkdir -p build && touch $(SITE_BUILT).new && $(BENCH) site build && mv $(SITE_BUILT).new $(SITE_BUILT); fi
 
 setup: $(VENV)/ready ## prepare .venv with what `make bench` needs
 
