@@ -1,4 +1,4 @@
-"""`make bench` builds the site on a bare tree, leaves it alone while nothing changes, and builds it after a change."""
+"""`make bench` builds the site in a fresh clone and after a change, and leaves it alone otherwise."""
 
 from __future__ import annotations
 
