@@ -1,4 +1,4 @@
-"""topics: what users talk about, and which share of it a suite's situations cover."""
+"""``bench topics``: what users talk about, and what share of it a suite's situations cover."""
 
 from __future__ import annotations
 
@@ -28,56 +28,60 @@ if TYPE_CHECKING:
 MOST_PROBLEMS = 10
 """Unreadable rows that are printed one by one."""
 PLAIN_INTERVAL = 5.0
-"""Seconds between two lines of progress where there is no terminal."""
+"""Seconds between two lines of progress without a terminal."""
 
 
 @click.command()
 @click.argument("file", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path))
 @click.option(
-    "--column", metavar="NAME", help="Where the messages are. By default text, message, content, ..."
+    "--column", metavar="NAME", help="Column of the messages (default: text, message, content, ...)."
 )
-@click.option("--language", "-l", default="en", show_default=True, metavar="L", help="Of the messages.")
-@click.option("--suite", "suite_name", metavar="SUITE", help="Say what this suite's situations cover.")
+@click.option(
+    "--language", "-l", default="en", show_default=True, metavar="L", help="Language of the messages."
+)
+@click.option(
+    "--suite", "suite_name", metavar="SUITE", help="Compare the topics with this suite's situations."
+)
 @click.option(
     "--coverage",
     "table",
     metavar="TABLE",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="A reviewed coverage.toml: it says what covers what, instead of similarity.",
+    help="A reviewed coverage.toml, used instead of similarity.",
 )
 @click.option(
     "--threshold",
     type=Number(-1, 1),
     default=THRESHOLD,
     show_default=True,
-    help="Similarity from which a situation is proposed to cover a topic.",
+    help="Least similarity at which a situation is proposed to cover a topic.",
 )
 @click.option(
-    "--most", type=click.IntRange(1), metavar="N", help="Merge the most alike topics until N are left."
+    "--most", type=click.IntRange(1), metavar="N", help="Merge the most similar topics until N are left."
 )
 @click.option(
     "--topic-size",
     type=click.IntRange(2),
     metavar="N",
-    help="Distinct messages that make a topic. By default one in a hundred, at least 8.",
+    help="Least distinct messages in a topic (default: one in a hundred, at least 8).",
 )
 @click.option(
     "--sample",
     type=click.IntRange(1),
     metavar="N",
-    help="Take N messages of the file at random, however long.",
+    help="Analyse N random messages of the file.",
 )
-@click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="Of all that is random.")
+@click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="Random seed.")
 @click.option(
     "--examples",
     type=click.IntRange(0, 50),
     default=0,
     show_default=True,
-    help="Show and keep the N most typical messages of each topic, word for word. With --writer they are also"
-    " sent to that model.",
+    help="Show and save the N most typical messages of each topic. With --writer, also send them to that"
+    " model.",
 )
 @click.option(
-    "--writer", "writer_name", metavar="MODEL", help="Have a model of models.toml draft situations."
+    "--writer", "writer_name", metavar="MODEL", help="Have this model of models.toml draft situations."
 )
 @click.option(
     "--output",
@@ -86,7 +90,7 @@ PLAIN_INTERVAL = 5.0
     default=Path("build/topics"),
     show_default=True,
     metavar="DIR",
-    help="Where the files go.",
+    help="Output directory.",
 )
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @spending
@@ -111,23 +115,22 @@ def topics(
 ) -> None:
     """Find the topics of user messages in FILE.
 
-    Also says how many of them the situations of a suite cover.
+    Also says what share of the messages the situations of a suite cover.
 
-    FILE is CSV, TSV, JSON Lines or Parquet with a column of messages, or of conversations as chat APIs take
-    them. Messages are embedded by a model that is part of a package, nothing is downloaded, and grouped by
-    BERTopic. Written are topics.json, topics.csv and a figure, with the share and the typical words of every
-    topic and the share that belongs to none.
+    FILE is CSV, TSV, JSON Lines or Parquet, with a column of messages or of conversations in the format of
+    chat APIs. An installed model embeds the messages (nothing is downloaded), and BERTopic groups them. The
+    command writes topics.json, topics.csv and a figure: the share and typical words of every topic, and the
+    share of messages in no topic.
 
-    With --suite each topic is compared with the suite's situations; that is a proposal, written to
-    coverage.toml for you to edit and to give back by --coverage. With --writer a model drafts a situation for
-    each topic, as TOML to edit and to move into prompts/situations. Neither is ever written over.
+    --suite proposes which situations cover each topic, and writes the proposal to coverage.toml. Review it
+    and pass it back with --coverage. --writer has a model draft a situation for each topic, as TOML files to
+    edit and move into prompts/situations. Neither is ever overwritten.
 
-    No message leaves FILE unless you ask for --examples: what is written, and sent to the writer, are words
-    that several distinct messages share.
+    Messages stay in FILE unless you ask for --examples: only words that several distinct messages share are
+    written or sent to the writer.
     """
     from rich.console import Console
 
-    from bench.cli.drafting import drafted
     from bench.foreign import problem_lines
     from bench.records import canonical
     from bench.topics.analysis import Choices, analysed
@@ -148,8 +151,7 @@ def topics(
         report = analysed(messages, choices, against, step)
     ended: UserError | None = None
     if writer is not None and report.topics:
-        with _progress(console, "writing", "situations") as step:
-            report, ended = drafted(where, limits, writer, report, step, console)
+        report, ended = _drafted(report, writer, where, limits, console)
     written = write_report(report, output, figures_of(report))
     if form == "json":
         click.echo(canonical(report.model_dump(mode="json", exclude_none=True)), nl=False)
@@ -157,13 +159,39 @@ def topics(
         click.echo(_text(report), nl=False)
     click.echo(f"written: {len(written.files)} files in {output}", err=form == "json")
     for path in written.kept:
-        click.echo(f"kept as it was, since you may have edited it: {path}", err=True)
-    if ended is not None:  # what was found before is written all the same
+        click.echo(f"kept unchanged, since you may have edited it: {path}", err=True)
+    if ended is not None:
         raise ended
 
 
+def _drafted(
+    report: Report, writer: Writer, where: Places, limits: Spending, console: Console
+) -> tuple[Report, UserError | None]:
+    """The report with drafts, and the error that ended the drafting early, to raise when all is written."""
+    from bench.cli.stopping import stoppable, stopped_by_budget
+    from bench.errors import UserError
+    from bench.topics.writing import draft_situations
+
+    cache = where.cache if limits.cached else None
+    try:
+        with (
+            stoppable("the topics are written, without drafts"),
+            _progress(console, "writing", "situations") as step,
+        ):
+            report, stats = draft_situations(
+                report, writer, cache=cache, max_cost=limits.max_cost, warn=_warn, on_progress=step
+            )
+    except UserError as error:
+        return report, error
+    return report, stopped_by_budget(stats) if stats else None
+
+
+def _warn(text: str) -> None:
+    click.echo(f"bench: {text}", err=True)
+
+
 def figures_of(report: Report) -> dict[str, bytes]:
-    """The figure of a report in every form, by file name; empty for a report without topics."""
+    """The figure of a report in every format, by file name. Empty if there are no topics."""
     from bench.figures import FORMS, rendered
     from bench.topics.chart import TITLE, draw_topics
 
@@ -174,7 +202,7 @@ def figures_of(report: Report) -> dict[str, bytes]:
 def _against(
     where: Places, suite_name: str | None, table: Path | None, threshold: float, language: str
 ) -> Against | None:
-    """What coverage is asked of, checked before anything takes time."""
+    """The suite to compare with, checked before the analysis starts."""
     from bench.topics.analysis import Against
     from bench.topics.coverage import read_table
 
@@ -188,25 +216,20 @@ def _against(
 
 
 def _writer(where: Places, name: str | None, language: str, limits: Spending) -> Writer | None:
-    from bench.errors import UserError
     from bench.run.prices import check_prices_of
     from bench.topics.writing import Writer
 
     if name is None:
         return None
     catalog = where.catalog()
-    if catalog.recordings(name) is not None:
-        raise UserError(
-            f"{name!r} is a folder of recordings, which nobody can ask", hint="Name a model that is called."
-        )
     writer = Writer(catalog, name, where.prompts, language)
-    check_prices_of(catalog, [name], limits, lambda text: click.echo(f"bench: {text}", err=True))
+    check_prices_of(catalog, [name], limits, _warn)
     return writer
 
 
 @contextlib.contextmanager
 def _progress(console: Console, what: str, things: str) -> Iterator[Callable[[int, int], None]]:
-    """A step that shows how far it is: a live line on a terminal, now and then a plain one elsewhere."""
+    """Show the progress of a step: a live line on a terminal, an occasional plain line elsewhere."""
     with contextlib.ExitStack() as stack:
         status = stack.enter_context(console.status(what)) if console.is_terminal else None
         started = printed = time.monotonic()
@@ -229,10 +252,10 @@ def _text(report: Report) -> str:
     from bench.topics.chart import caption
 
     source, rest = report.source, report.outliers
-    part = f", {source.used:,} of them looked at" if source.used < source.found else ""
+    part = f" (sample of {source.used:,})" if source.used < source.found else ""
     lines = [
         f"{printable(source.name)}: {source.found:,} messages{part}, {source.distinct:,} different;"
-        f" {source.blank:,} blank and {source.malformed:,} unreadable left out",
+        f" skipped {source.blank:,} blank and {source.malformed:,} unreadable",
         "",
     ]
     heads = ["topic", "share", "messages", "typical words"]
@@ -257,16 +280,16 @@ def _text(report: Report) -> str:
     lines.append(f"{caption(report)}.")
     if report.coverage is not None:
         if report.coverage.by == "similarity":
-            lines.append("Nobody has checked that: edit coverage.toml and give it back by --coverage.")
+            lines.append("This is a proposal: review coverage.toml and pass it back with --coverage.")
         if report.coverage.idle:
-            lines.append(f"Situations that cover no topic found here: {', '.join(report.coverage.idle)}.")
+            lines.append(f"Situations that cover no topic: {', '.join(report.coverage.idle)}.")
     if not report.topics:
-        lines.append("No topic was found: try a smaller --topic-size, or more messages.")
+        lines.append("No topics found. Try a smaller --topic-size, or more messages.")
     return "\n".join(lines) + "\n"
 
 
 def _covered_by(topic: Topic) -> str:
-    """What covers a topic, with its similarity where it is among the nearest; else what came nearest."""
+    """What covers a topic, with its similarity if known; otherwise the nearest situation."""
     if topic.covered_by:
         near = {match.situation: f" {match.similarity:.2f}" for match in topic.nearest}
         return ", ".join(f"{name}{near.get(name, '')}" for name in topic.covered_by)

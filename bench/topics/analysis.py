@@ -1,10 +1,11 @@
-"""From messages to topics, their shares and their coverage."""
+"""Analyse messages: their topics, the topics' shares, and what a suite covers of them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,12 +20,16 @@ from bench.topics.messages import Messages
 from bench.topics.report import Outliers, Report, Source, Topic
 
 EXAMPLE_LENGTH = 300
-"""Characters of an example that are kept."""
+"""Most characters of an example."""
 
 
 @dataclass(frozen=True)
 class Choices:
-    """How topics are looked for. ``examples``: typical messages that are kept of each, word for word."""
+    """Settings of an analysis.
+
+    ``topic_size``: least distinct messages in a topic. ``most``: merge similar topics until at most this many
+    are left. ``examples``: typical messages to keep of each topic, word for word.
+    """
 
     language: str = "en"
     topic_size: int | None = None
@@ -35,7 +40,7 @@ class Choices:
 
 @dataclass(frozen=True)
 class Against:
-    """What coverage is asked of: a suite, by similarity from ``threshold`` on, or by a person's ``table``."""
+    """A suite, and what covers a topic: ``threshold`` similarity, or what a coverage ``table`` states."""
 
     suite: Suite
     threshold: float
@@ -48,22 +53,23 @@ def analysed(
     against: Against | None = None,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> Report:
-    """The topics of ``messages``. ``on_progress`` hears how many distinct ones are embedded, of how many.
+    """Find the topics of ``messages``, and what a suite covers of them.
 
-    Raises UserError where packages are missing, messages are too few, or the suite or table does not fit.
+    ``on_progress`` gets the number of distinct messages embedded so far, and their total.
+    Raises UserError if packages are missing, there are too few messages, or the suite or table does not fit.
     """
     check_installed()
     situations = {} if against is None else _situations(against.suite, choices.language)
     texts, counts = distinct(messages.texts)
     if len(texts) < FEWEST:
         raise UserError(
-            f"{len(texts)} different messages are too few for topics; it takes {FEWEST}",
+            f"{len(texts)} different messages are too few for topics; at least {FEWEST} are needed",
             where=messages.name,
-            hint="Give a larger set.",
+            hint="Give a larger file.",
         )
     vectors = embedded(texts, on_progress)
     size = choices.topic_size or default_topic_size(len(texts))
-    found = grouped(
+    groups = grouped(
         texts,
         vectors,
         counts,
@@ -72,23 +78,9 @@ def analysed(
         most=choices.most,
         seed=choices.seed,
     )
-    all_messages = int(counts.sum())
-    topics, centres = [], []
-    for at, words in enumerate(found.words):
-        members = np.flatnonzero(found.labels == at)
-        centre = vectors[members].mean(axis=0)
-        centres.append(centre)
-        topics.append(
-            Topic(
-                id=at + 1,
-                words=words,
-                messages=int(counts[members].sum()),
-                distinct=len(members),
-                share=round(int(counts[members].sum()) / all_messages, 6),
-                examples=_typical(texts, vectors, members, centre, choices.examples),
-            )
-        )
-    rest = found.labels == -1
+    used = int(counts.sum())
+    members = [np.flatnonzero(groups.labels == topic) for topic in range(len(groups.words))]
+    centres = np.array([vectors[rows].mean(axis=0) for rows in members])
     report = Report(
         source=Source(
             name=messages.name,
@@ -96,7 +88,7 @@ def analysed(
             column=messages.column,
             language=choices.language,
             found=messages.found,
-            used=all_messages,
+            used=used,
             distinct=len(texts),
             blank=messages.blank,
             malformed=len(messages.problems),
@@ -108,22 +100,29 @@ def analysed(
             "grouped": min(len(texts), MOST_GROUPED),
             "seed": choices.seed,
         },
-        topics=tuple(topics),
-        outliers=Outliers(
-            messages=int(counts[rest].sum()),
-            distinct=int(rest.sum()),
-            share=round(int(counts[rest].sum()) / all_messages, 6),
+        topics=tuple(
+            Topic(
+                id=topic + 1,
+                words=groups.words[topic],
+                examples=_typical(texts, vectors, rows, centres[topic], choices.examples),
+                **_size(counts[rows], used),
+            )
+            for topic, rows in enumerate(members)
         ),
+        outliers=Outliers(**_size(counts[groups.labels == -1], used)),
     )
-    if against is None:
-        return report
-    return _covered(report, np.array(centres), vectors, situations, against)
+    return report if against is None else _covered(report, centres, vectors, situations, against)
+
+
+def _size(counts: NDArray[np.int64], used: int) -> dict[str, Any]:
+    messages = int(counts.sum())
+    return {"messages": messages, "distinct": len(counts), "share": round(messages / used, 6)}
 
 
 def distinct(texts: Sequence[str]) -> tuple[list[str], NDArray[np.int64]]:
-    """Each text once, as it first comes, and how often it comes (n,); case and blanks make no difference.
+    """Each text once, in its first spelling, and how often it occurs (n,), ignoring case and whitespace.
 
-    A thousand times "hi" would be a thousand points in one place, which no layout of neighbours can bear.
+    A thousand copies of "hi" would be a thousand points in one place and would break the neighbour graph.
     """
     first: dict[str, str] = {}
     counts: dict[str, int] = {}
@@ -137,19 +136,19 @@ def distinct(texts: Sequence[str]) -> tuple[list[str], NDArray[np.int64]]:
 def _typical(
     texts: Sequence[str], vectors: Vectors, members: NDArray[np.int64], centre: Vectors, count: int
 ) -> tuple[str, ...]:
-    """The messages nearest to the middle of their topic."""
+    """The messages nearest to the centre of their topic."""
     nearness = np.round(vectors[members] @ centre, 5)
     order = sorted(range(len(members)), key=lambda at: (-float(nearness[at]), int(members[at])))
     return tuple(" ".join(texts[members[at]].split())[:EXAMPLE_LENGTH] for at in order[:count])
 
 
 def _situations(suite: Suite, language: str) -> dict[str, Situation]:
-    """All situations of a language, those of ``suite`` among them."""
+    """All situations of a language, including those of ``suite``."""
     if not suite.language(language).situations:
         raise CatalogError(
-            "has no situations: it plays the items of a data set",
+            "has no situations, because it plays the items of a data set",
             where=f"suite {suite.id}",
-            hint="Ask about a suite that has some; `bench suites` lists all.",
+            hint="Name a suite with situations; `bench suites` lists all suites.",
         )
     paths = sorted((suite.prompts / "situations" / language).glob("*.toml"))
     return {path.stem: entry_from(Situation, read_toml(path), str(path)) for path in paths}
@@ -162,7 +161,7 @@ def _covered(
     situations: Mapping[str, Situation],
     against: Against,
 ) -> Report:
-    """``report`` with what the suite's situations cover."""
+    """Add to ``report`` what the suite's situations cover."""
     chosen = list(against.suite.language(report.source.language).situations)
     topics = list(report.topics)
     if topics:
@@ -172,17 +171,17 @@ def _covered(
             for topic, row in zip(topics, cosines, strict=True)
         ]
     if against.table is None:
-        said = {topic.id: proposed(topic.nearest, against.threshold) for topic in topics}
+        covered_by = {topic.id: proposed(topic.nearest, against.threshold) for topic in topics}
     else:
         table = read_table(against.table)
         if table.language != report.source.language:
             raise UserError(
                 f"is about language {table.language!r}, not {report.source.language!r}",
                 where=str(against.table),
-                hint="Name that language by --language, or another table.",
+                hint="Name that language with --language, or give another table.",
             )
-        said = by_table(table, topics, against.suite, against.table)
-    topics = [topic.model_copy(update={"covered_by": said[topic.id]}) for topic in topics]
+        covered_by = by_table(table, topics, against.suite, against.table)
+    topics = [topic.model_copy(update={"covered_by": covered_by[topic.id]}) for topic in topics]
     threshold = against.threshold if against.table is None else None
-    made = coverage(topics, report.source.used, against.suite, report.source.language, threshold)
-    return report.model_copy(update={"topics": tuple(topics), "coverage": made})
+    shares = coverage(topics, report.source.used, against.suite, report.source.language, threshold)
+    return report.model_copy(update={"topics": tuple(topics), "coverage": shares})

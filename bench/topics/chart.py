@@ -13,7 +13,7 @@ from bench.topics.report import Report
 
 TITLE = "Topics and their shares of the messages"
 COVERED, UNCOVERED, OUTSIDE = "#0072b2", "#d55e00", "#7f7f7f"
-"""Told apart with any colour vision (after Okabe and Ito); a hatch tells what is uncovered besides."""
+"""Distinct with any colour vision (after Okabe and Ito). A hatch also marks uncovered topics."""
 
 WIDTH, ROW, HEAD, FOOT = 8.0, 0.34, 0.5, 0.75
 LEFT = 0.42
@@ -29,15 +29,16 @@ class _Bar:
 
 
 def caption(report: Report) -> str:
-    """What the figure shows, in one sentence."""
-    made = report.coverage
-    if made is None:
-        held = 1 - report.outliers.share
-        return f"{len(report.topics)} topics hold {held:.1%} of {report.source.used:,} messages"
-    how = f"proposed by similarity from {made.threshold:g}" if made.threshold is not None else "by table"
+    """One sentence for the foot of the figure and for the terminal."""
+    coverage = report.coverage
+    if coverage is None:
+        share = 1 - report.outliers.share
+        return f"{len(report.topics)} topics hold {share:.1%} of {report.source.used:,} messages"
+    table = coverage.threshold is None
+    how = "by the coverage table" if table else f"similarity {coverage.threshold:g} or more"
     return (
-        f"{made.suite} covers {made.covered:.1%} of {report.source.used:,} messages ({how});"
-        f" {made.uncovered:.1%} in topics it does not cover, {made.outside:.1%} in none"
+        f"{coverage.suite} covers {coverage.covered:.1%} of {report.source.used:,} messages ({how});"
+        f" {coverage.uncovered:.1%} are in other topics, {coverage.outside:.1%} in no topic"
     )
 
 

@@ -1,4 +1,4 @@
-"""The files of an analysis. What a person may have edited is never written over."""
+"""Write the files of an analysis, without overwriting those that a person may have edited."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ COVERAGE_FILE = "coverage.toml"
 
 @dataclass(frozen=True)
 class Written:
-    """Files that are there now, and those that were kept since somebody may have edited them."""
+    """All files of the analysis, and those of them that were kept because somebody may have edited them."""
 
     files: tuple[Path, ...]
     kept: tuple[Path, ...]
@@ -37,7 +37,7 @@ def write_report(report: Report, folder: Path, figures: Mapping[str, bytes]) -> 
     """
     files = {
         folder / "topics.json": canonical(report.model_dump(mode="json", exclude_none=True)).encode(),
-        folder / "topics.csv": table(report).encode("utf-8-sig"),  # spreadsheets know UTF-8 by its mark
+        folder / "topics.csv": table(report).encode("utf-8-sig"),  # with a byte order mark, for spreadsheets
     }
     files |= {folder / name: data for name, data in figures.items()}
     for path, data in files.items():
@@ -57,7 +57,7 @@ def write_report(report: Report, folder: Path, figures: Mapping[str, bytes]) -> 
 
 
 def draft_name(topic: Topic, draft: Draft) -> str:
-    """The draft's file name: number and title, or the number alone for a title without Latin letters."""
+    """The draft's file name: number and title, or only the number if the title has no Latin letters."""
     title = draft.title.lower()
     plain = "-".join("".join(c if c.isascii() and c.isalnum() else " " for c in title).split())[:40].strip(
         "-"
@@ -66,11 +66,11 @@ def draft_name(topic: Topic, draft: Draft) -> str:
 
 
 def draft_text(topic: Topic, draft: Draft) -> str:
-    """A draft as a situation file that ``bench`` reads."""
+    """A draft as a situation file."""
     text = "\n".join(
         [
-            f"# A draft, written by {printable(draft.model)} and reviewed by nobody. Read it, make it",
-            "# yours, then move it to prompts/situations/<language>/ under a name of your choice.",
+            f"# A draft by {printable(draft.model)}, not reviewed by anybody. Review and edit it, then",
+            "# move it to prompts/situations/<language>/ under a name of your choice.",
             f"# Topic {topic.id}, {topic.share:.1%} of the messages: {printable(', '.join(topic.words))}",
             f"title = {toml_string(draft.title)}",
             f"text = {toml_string(draft.text)}",
@@ -85,14 +85,14 @@ def draft_text(topic: Topic, draft: Draft) -> str:
 
 
 def coverage_text(report: Report) -> str:
-    """The coverage table of a report, to be edited and given back by ``--coverage``."""
-    made = report.coverage
-    assert made is not None
+    """The coverage table of a report, to be reviewed and passed back with ``--coverage``."""
+    coverage = report.coverage
+    assert coverage is not None
     lines = [
-        "# Which situations cover which topic. Filled in by similarity: a proposal for a person to check.",
-        "# Edit covered_by, then give this file to `bench topics` by --coverage.",
-        f"suite = {toml_string(made.suite)}",
-        f"language = {toml_string(made.language)}",
+        "# Which situations cover which topic, proposed from their similarity. Check it, edit covered_by,",
+        "# then pass this file to `bench topics` with --coverage.",
+        f"suite = {toml_string(coverage.suite)}",
+        f"language = {toml_string(coverage.language)}",
     ]
     for topic in report.topics:
         near = ", ".join(f"{printable(match.situation)} {match.similarity:.2f}" for match in topic.nearest)
@@ -107,5 +107,5 @@ def coverage_text(report: Report) -> str:
 
 
 def toml_string(text: str) -> str:
-    """``text`` as a basic string of TOML, whose escapes are JSON's; only DEL needs one more."""
+    """``text`` as a basic TOML string. Its escapes are those of JSON, and one for DEL."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

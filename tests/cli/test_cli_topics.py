@@ -42,7 +42,7 @@ def test_topics_shares_and_coverage_of_the_sample(bench: Bench) -> None:
     assert "sword" in ended.out
     assert "supper-for-two 0.4" in ended.out
     assert "(in no topic)" in ended.out
-    assert "Nobody has checked that" in ended.out
+    assert "review coverage.toml" in ended.out
     report = json.loads(Path("build/topics/topics.json").read_bytes())
     assert report["source"]["name"] == "sample.en.jsonl"
     assert report["coverage"]["by"] == "similarity"
@@ -78,7 +78,7 @@ def test_an_edited_coverage_table_is_what_counts(bench: Bench) -> None:
     assert all(topic["covered_by"] for topic in report["topics"])
     assert report["coverage"]["uncovered"] == 0
     said = table.read_bytes()
-    assert "kept as it was" in bench("topics", SAMPLE, "--suite", "pingpong", *OURS).err
+    assert "kept unchanged" in bench("topics", SAMPLE, "--suite", "pingpong", *OURS).err
     assert table.read_bytes() == said
 
 
@@ -118,7 +118,7 @@ def test_money_that_runs_out_ends_with_its_own_status(
     edit(tiny.models, "max_concurrent = 4", "max_concurrent = 1")
     ended = bench("topics", SAMPLE, "--writer", "bard", "--max-cost", "0.03", *options(tiny))
     assert ended.status == 3
-    assert "no draft: Not asked: the money that --max-cost allows is spent." in ended.out
+    assert "no draft: Not asked: --max-cost" in ended.out
     assert server.count == 3
 
 
@@ -135,7 +135,7 @@ def test_rows_that_cannot_be_read_are_named_and_counted(bench: Bench) -> None:
     assert ended.status == 0
     assert "mine.jsonl: line 5: malformed JSON" in ended.err
     assert "mine.jsonl: line 6: has no 'text'" in ended.err
-    assert "2 unreadable left out" in ended.out
+    assert "2 unreadable" in ended.out
 
 
 @pytest.mark.parametrize(
