@@ -1,4 +1,4 @@
-"""export, import: results out to other programs, and in from other projects."""
+"""``bench export`` and ``bench import``: results for other programs, and from other projects."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def export(
     if suite_name is None:
         raise click.UsageError("Missing argument 'SUITE'.")
     if form == "parquet" and output is None:
-        raise click.UsageError("Parquet is binary: name a file by --output.")
+        raise click.UsageError("Parquet is binary: name a file with --output.")
     table = tidy_table(where.evidence(suite_name, languages), suite_name, languages)
     data = exported(table, form)
     if output is None:
@@ -99,10 +99,10 @@ def ping_pong_bench(
 
     Reads the result files of that repository, versions 1 and 2.
 
-    PATH is a folder of them or one file. Version 1, whose scale is another, goes into the suite NAME-v1.
-    Files of an experiment with several interrogators (`..._interrogator_Z.json`) go into a suite of each,
-    NAME-z; `bench analyse --swap-with` compares such suites. What is not sound is left out and reported by
-    file and place.
+    PATH is one file or a folder of files. Version 1 has another scale and goes into the suite NAME-v1. Files
+    of an experiment with several interrogators (`..._interrogator_Z.json`) go into one suite per
+    interrogator, NAME-z; compare such suites with `bench analyse --swap-with`. Invalid data is skipped and
+    reported with its file and place.
     """
     from bench.boards.loading import all_suites
     from bench.foreign import problem_lines
@@ -121,12 +121,12 @@ def ping_pong_bench(
     )
     if not report.files and (judges or interrogators):
         raise UserError(
-            "no file's name has that judge and interrogator",
+            "no file name has this judge and interrogator",
             where=str(path),
-            hint="Names are judge_<judge>_player_<player>_interrogator_<interrogator>.json.",
+            hint="File names: judge_<judge>_player_<player>_interrogator_<interrogator>.json.",
         )
     if not report.files and not report.problems:
-        raise UserError("holds no result file", where=str(path), hint="Name a folder of .json files, or one.")
+        raise UserError("no result file found", where=str(path), hint="Name a .json file, or their folder.")
     for line in problem_lines(report.problems):
         click.echo(line, err=True)
     click.echo(
@@ -134,6 +134,6 @@ def ping_pong_bench(
         f" {report.files} files ({report.written} records new or changed); {len(report.problems)} problems"
     )
     for suite in report.suites:
-        click.echo(f"`bench board {suite} --language {language}` shows the board.")
+        click.echo(f"Show the board: `bench board {suite} --language {language}`")
     if not report.conversations:
         sys.exit(1)

@@ -1,1 +1,1 @@
-"""Results in and out: tables for other programs, and the result files of other projects."""
+"""Export of scores for other programs, and import of result files of other projects."""

@@ -1,11 +1,10 @@
-"""Scores as one tidy table, one row per turn, judge and criterion, in forms that other programs read.
+"""Export scores as one tidy table for other programs: one row per turn, judge and criterion.
 
-The columns are those of ``bench.scores.frame.COLUMNS["scores"]``, which says what each means.
+The columns are those of ``bench.scores.frame.COLUMNS["scores"]``, which explains each.
 """
 
 from __future__ import annotations
 
-import csv
 import importlib
 import io
 import json
@@ -17,29 +16,29 @@ import pandas as pd
 from bench.errors import UserError
 from bench.results import ResultsTree
 from bench.scores.frame import COLUMNS, load
-from bench.tables import csv_cell
+from bench.tables import csv_table
 
 FORMATS = ("csv", "parquet", "jsonl")
 EXPORTED = COLUMNS["scores"]
-"""Column to meaning, in the order of the columns."""
+"""Meaning by column, in the order of the columns."""
 
 
 def tidy_table(tree: ResultsTree, suite: str, languages: Sequence[str] = ()) -> pd.DataFrame:
-    """All scores of a suite, in the languages asked for or in all there are, with plain text keys.
+    """All scores of a suite, in ``languages`` or else in all languages with results.
 
-    Raises UserError where there are no results, RecordError where a file is bad.
+    Raises UserError if there are no results, RecordError if a file is damaged.
     """
-    found = [language for name, language in tree.boards() if name == suite]
-    if not found:
+    known = [language for name, language in tree.boards() if name == suite]
+    if not known:
         raise UserError(f"no results of suite {suite!r}", where=str(tree.root))
     for language in languages:
-        if language not in found:
+        if language not in known:
             raise UserError(
                 f"no results of suite {suite!r} in language {language!r}",
                 where=str(tree.root),
-                hint=f"There are: {', '.join(found)}.",
+                hint=f"Languages with results: {', '.join(known)}.",
             )
-    chosen = sorted(set(languages)) or found
+    chosen = sorted(set(languages)) or known
     tables = [load(tree, suite, language).scores for language in chosen]
     plain = [
         table.astype({c: "object" for c in table if str(table[c].dtype) == "category"}) for table in tables
@@ -48,37 +47,19 @@ def tidy_table(tree: ResultsTree, suite: str, languages: Sequence[str] = ()) -> 
 
 
 def exported(table: pd.DataFrame, form: str) -> bytes:
-    """The table in one of FORMATS; equal tables make equal bytes."""
-    make = {"csv": _csv, "parquet": _parquet, "jsonl": _jsonl}[form]
-    return make(table)
-
-
-def _rows(table: pd.DataFrame) -> list[tuple[Any, ...]]:
-    columns = [table[name].tolist() for name in table.columns]
-    return list(zip(*columns, strict=True))
-
-
-def _csv(table: pd.DataFrame) -> bytes:
-    """CSV; text that a spreadsheet would take for a formula gets an apostrophe in front."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(table.columns)
-    writer.writerows([_csv_cell(value) for value in row] for row in _rows(table))
-    return out.getvalue().encode()
-
-
-def _csv_cell(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else csv_cell(value)
-
-
-def _jsonl(table: pd.DataFrame) -> bytes:
+    """``table`` in one of FORMATS. Equal tables give equal bytes."""
+    if form == "parquet":
+        return _parquet(table)
     names = list(table.columns)
-    lines = (json.dumps(dict(zip(names, row, strict=True)), ensure_ascii=False) for row in _rows(table))
+    rows = list(zip(*(table[name].tolist() for name in names), strict=True))
+    if form == "csv":
+        return csv_table(names, rows).encode()
+    lines = (json.dumps(dict(zip(names, row, strict=True)), ensure_ascii=False) for row in rows)
     return "".join(f"{line}\n" for line in lines).encode()
 
 
 def _parquet(table: pd.DataFrame) -> bytes:
-    """Parquet whose columns carry their meaning as metadata."""
+    """Parquet. Each column carries its meaning as metadata."""
     try:
         pyarrow: Any = importlib.import_module("pyarrow")
         parquet: Any = importlib.import_module("pyarrow.parquet")
@@ -97,13 +78,10 @@ def _parquet(table: pd.DataFrame) -> bytes:
         ]
     )
     columns = [
-        pyarrow.array(table[f.name].tolist(), type=_storage(pyarrow, f.type)).cast(f.type) for f in schema
+        # text is read as plain strings, then encoded as a dictionary
+        pyarrow.array(table[f.name].tolist(), type=types.get(f.name, pyarrow.string())).cast(f.type)
+        for f in schema
     ]
     sink = io.BytesIO()
     parquet.write_table(pyarrow.Table.from_arrays(columns, schema=schema), sink, compression="zstd")
     return sink.getvalue()
-
-
-def _storage(pyarrow: Any, kind: Any) -> Any:
-    """The type that plain Python values are read as before they are encoded."""
-    return pyarrow.string() if pyarrow.types.is_dictionary(kind) else kind

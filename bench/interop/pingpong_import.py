@@ -1,4 +1,4 @@
-"""Importing a folder of ping_pong_bench's result files into the results tree."""
+"""Import ping_pong_bench's result files into the results tree."""
 
 from __future__ import annotations
 
@@ -43,14 +43,22 @@ def import_pingpong(
     catalog: Catalog | None = None,
     choice: Choice | None = None,
 ) -> ImportReport:
-    """Import the result files of a folder, or one file; of these only what ``choice`` takes.
+    """Import the result files at ``path``, a file or a folder, in the order of their names.
 
-    Version 2 goes into the suite ``suite``, version 1, whose scale is another, into ``<suite>-v1``. Files
-    whose names say who the interrogator was (``..._interrogator_Z.json``) play the scenes of other files once
-    more: they go into a suite of that interrogator, with its name behind (``<suite>-z``). The files are taken
-    in the order of their names. What was imported before is replaced where it differs; nothing is deleted.
-    ``own_suites`` are refused as targets, and so is a suite that holds evidence which was not imported.
-    Raises UserError.
+    Version 1 has another scale and goes into the suite ``<suite>-v1``. Files that name an interrogator
+    (``..._interrogator_Z.json``) play the scenes of other files again and go into ``<suite>-z``. Records that
+    were imported before are replaced if they differ. Nothing is deleted.
+
+    Args:
+        tree: The results tree.
+        path: The file or folder.
+        language: Language of the conversations.
+        suite: Suite for version 2 (default: ping-pong-bench).
+        own_suites: Suites that this project runs, into which nothing may be imported.
+        catalog: Knows family, weights and licence of models.
+        choice: Which files to read.
+
+    Raises UserError if a suite cannot be a target, or already holds evidence that was not imported.
     """
     name = DEFAULT_SUITE if suite is None else suite
     for text, what in ((name, "suite"), (language, "language")):
@@ -83,30 +91,32 @@ def import_pingpong(
 
 
 def _suites(name: str, interrogators: list[str]) -> dict[tuple[int, str], str]:
-    """Suite by version and interrogator. An interrogator whose suite would have no sound name, or the name of
-    another's, has none."""
-    found = {(1, ""): f"{name}-v1", (2, ""): name}
+    """Suite by version and interrogator.
+
+    An interrogator has no suite if its name gives no valid suite name, or that of another interrogator.
+    """
+    suites = {(1, ""): f"{name}-v1", (2, ""): name}
     for asker in interrogators:
         plain = re.sub(r"[^a-z0-9]+", "-", asker.lower()).strip("-")
         for version in (1, 2):
-            suite = f"{found[version, '']}-{plain}"
-            if plain and slug(suite) == suite and suite not in found.values():
-                found[version, asker] = suite
-    return found
+            suite = f"{suites[version, '']}-{plain}"
+            if plain and slug(suite) == suite and suite not in suites.values():
+                suites[version, asker] = suite
+    return suites
 
 
 def _check_target(tree: ResultsTree, suite: str, language: str, own_suites: frozenset[str]) -> None:
     """Refuse to mix imported evidence with our own."""
     if suite in own_suites or suite in NOT_SUITES:
         raise UserError(
-            f"{suite!r} is not a suite for imports",
-            hint="Name another one by --suite: imported evidence stays apart.",
+            f"cannot import into {suite!r}",
+            hint="Name another suite with --suite, only for imported evidence.",
         )
     for info in tree.players(suite, language):
         first = next(tree.conversations(suite, language, info.player), None)
         if first is not None and first.origin is None:
             raise UserError(
-                "holds evidence that was not imported",
+                "has evidence that was not imported",
                 where=str(tree.player_folder(suite, language, info.player)),
-                hint="Name another suite by --suite.",
+                hint="Name another suite with --suite.",
             )
