@@ -72,15 +72,15 @@ def rank_map(
             hint="Run the same players in both suites.",
         )
     if not made.drawable:
-        ours, theirs = (
+        missing, unused = (
             [left.name for left in made.unmatched if left.side == side] for side in ("ours", "theirs")
         )
         raise UserError(
             f"need 3 models in common with {against}; found {made.n}"
-            + (f" (not in it: {', '.join(ours)})" if ours else ""),
+            + (f" (not in it: {', '.join(missing)})" if missing else ""),
             where=f"{suite_name} {language}",
             hint=f"Map your names to its names in {folder / 'aliases.toml'}, e.g. a table with"
-            f' ids = ["{(ours or ["my-model"])[0]}"] and {against} = "{(theirs or ["Its Model"])[0]}".',
+            f' ids = ["{(missing or ["my-model"])[0]}"] and {against} = "{(unused or ["Its Model"])[0]}".',
         )
     data = canonical(made.model_dump(mode="json"))
     click.echo(data if form == "json" else _text(made), nl=False)
