@@ -1,1 +1,1 @@
-"""Sound files: what they are, and where their bytes lie while a conversation is under way."""
+"""Sound files: measuring them, reading recordings and tasks, and holding their bytes during a run."""

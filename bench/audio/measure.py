@@ -1,6 +1,6 @@
-"""Sound files read and measured with libsndfile: length, rate, channels, silence, clipping.
+"""Measures sound files with libsndfile: length, rate, channels, silence, clipping.
 
-``soundfile`` is imported when the first file is read: a run without sound never loads it.
+``soundfile`` is imported when the first file is read, so a run without sound never loads it.
 """
 
 from __future__ import annotations
@@ -23,50 +23,43 @@ if TYPE_CHECKING:
 SoundFormat = Literal["wav", "mp3", "flac"]
 
 FORMATS: dict[str, SoundFormat] = {"WAV": "wav", "WAVEX": "wav", "RF64": "wav", "MP3": "mp3", "FLAC": "flac"}
-"""libsndfile's names of the containers that are taken, and the endings that their files get."""
+"""libsndfile's names of the accepted containers, and the extensions that their files get."""
 
 WINDOW_SECONDS = 0.02
 SILENT_RMS = 10 ** (-50 / 20)
-"""A window is silent where its root mean square lies below -50 dB of full scale."""
+"""A window is silent if its root mean square is below -50 dB of full scale."""
 FULL_SCALE = 32767 / 32768
-"""The largest 16-bit sample; one at or beyond it counts as clipped."""
+"""The largest 16-bit sample; a sample at or beyond it counts as clipped."""
 FULL_SCALE_8_BIT = 127 / 128
 MOST_CHANNELS = 2
 MOST_RATE = 192_000
 LONGEST_SECONDS = 3600.0
-"""Beyond these a file is not decoded at all, whatever is allowed: it is no speech, and takes much memory."""
+"""A longer file is never decoded: it is no speech, and would take much memory."""
 
 
 class SoundLimits(Entry):
-    """What a sound file has to keep to, or it is not used."""
+    """Limits that a sound file must keep to be used."""
 
     max_seconds: float = Field(default=120, gt=0, le=LONGEST_SECONDS)
     min_seconds: float = Field(default=0.3, gt=0)
     min_sample_rate: int = Field(default=8000, ge=1)
     """Hz"""
     max_bytes: int = Field(default=6_000_000, ge=1, le=100_000_000)
-    """Of the file. A chat model's reply is read up to 8 MiB, and base64 takes four bytes for three."""
+    """File size. A chat model's reply is read up to 8 MiB, and base64 takes four bytes for three."""
 
 
 UNLIMITED = SoundLimits(
     max_seconds=LONGEST_SECONDS, min_seconds=1e-9, min_sample_rate=1, max_bytes=100_000_000
 )
-"""For files that were taken once and are only measured again."""
+"""For files that were accepted before and are only measured again."""
 
 
 class SoundFault(Exception):
-    """A file that cannot be used; its text is the reason, as the predicate of a sentence about the sound."""
-
-
-class Sendable(NamedTuple):
-    """A sound file in a form that the chat API takes."""
-
-    format: SoundFormat
-    data: bytes
+    """A file that cannot be used. Its text is the predicate of a sentence about the sound."""
 
 
 def measured(data: bytes, limits: SoundLimits = UNLIMITED) -> Audio:
-    """What the sound file ``data`` is. Raises SoundFault where it is none, or outside ``limits``."""
+    """Measure the sound file ``data``. Raises SoundFault if it is not one or exceeds ``limits``."""
     if not data:
         raise SoundFault("is an empty file")
     if len(data) > limits.max_bytes:
@@ -100,18 +93,20 @@ def measured(data: bytes, limits: SoundLimits = UNLIMITED) -> Audio:
     )
 
 
-def sendable(data: bytes, audio: Audio) -> Sendable:
-    """``data`` as the chat API's ``input_audio`` takes it: WAV and MP3 as they are, FLAC as WAV of the same
-    samples. Raises SoundFault where it cannot be decoded."""
+def sendable(data: bytes, audio: Audio) -> tuple[SoundFormat, bytes]:
+    """Format and bytes for the chat API's ``input_audio``: WAV and MP3 unchanged, FLAC converted to WAV.
+
+    Raises SoundFault if the file cannot be decoded.
+    """
     if audio.format != "flac":
-        return Sendable(audio.format, data)
+        return audio.format, data
     with _opened(data) as file:
         subtype = "PCM_16" if file.subtype in ("PCM_16", "PCM_S8") else "PCM_24"
         samples: npt.NDArray[np.int32] = file.read(dtype="int32", always_2d=True)
         rate = file.samplerate
-    made = io.BytesIO()
-    _library().write(made, samples, rate, format="WAV", subtype=subtype)
-    return Sendable("wav", made.getvalue())
+    wav = io.BytesIO()
+    _library().write(wav, samples, rate, format="WAV", subtype=subtype)
+    return "wav", wav.getvalue()
 
 
 class _Counts(NamedTuple):
@@ -121,9 +116,9 @@ class _Counts(NamedTuple):
 
 
 def _counted(file: soundfile.SoundFile, rate: int, max_seconds: float) -> _Counts:
-    """Frames, frames of silent windows, and samples at full scale.
+    """Count frames, frames in silent windows, and samples at full scale.
 
-    Read in one piece: ``soundfile`` seeks after every read, and an MP3 decoder loses its thread by that.
+    Reads the file in one piece: ``soundfile`` seeks after every read, which breaks MP3 decoding.
     """
     import numpy as np
 
@@ -155,12 +150,12 @@ def _opened(data: bytes) -> soundfile.SoundFile:
 
 
 def _library() -> Any:
-    """The module ``soundfile``. Raises UserError where its native library is not there."""
+    """The module ``soundfile``. Raises UserError if its native library is missing."""
     try:
         import soundfile
     except (ImportError, OSError) as error:
         raise UserError(
             f"sound files cannot be read here: {error}",
-            hint="Install the package soundfile for this platform, or the library libsndfile beside it.",
+            hint="Install the package soundfile for this platform, or the system library libsndfile.",
         ) from None
     return soundfile

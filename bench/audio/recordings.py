@@ -1,6 +1,6 @@
-"""Players that are folders of recorded answers: ``<folder>/<language>/<character>.<situation>.<ending>``.
+"""Players that are folders of recorded answers: ``<folder>/<language>/<character>.<situation>.<extension>``.
 
-Beside a sound file may lie a text file of the same name: what is said in it. Readers see it, judges do not.
+A text file of the same name next to a sound file is its transcript. Readers see it, judges do not.
 """
 
 from __future__ import annotations
@@ -14,30 +14,24 @@ ENDINGS = sorted(set(FORMATS.values()))
 
 
 def recording_name(cell: Cell) -> str:
-    """The path of a cell's answer inside the folder, without its ending."""
+    """The path of a cell's answer in the folder, without its extension."""
     return f"{cell.language}/{cell.character}.{cell.situation}"
 
 
-def recording_of(folder: Path, cell: Cell) -> Path | None:
-    """The file of a cell's answer; None where there is none, or more than one."""
-    found = recordings_of(folder, cell)
-    return found[0] if len(found) == 1 else None
-
-
 def recordings_of(folder: Path, cell: Cell) -> list[Path]:
-    """All files that could be a cell's answer; there ought to be one."""
+    """All files that could be a cell's answer; there should be one."""
     named = (folder / f"{recording_name(cell)}.{ending}" for ending in ENDINGS)
     return [path for path in named if path.is_file()]
 
 
 def recorded_bytes(path: Path, most: int) -> bytes:
-    """The file; one byte more than ``most`` of it where it is larger. Raises OSError."""
+    """The file's bytes, at most ``most`` + 1 of them. Raises OSError."""
     with path.open("rb") as file:
         return file.read(most + 1)
 
 
 def transcript_of(path: Path) -> str:
-    """What is said in a recording, from the text beside it; empty where there is none."""
+    """The transcript next to a recording; empty if there is none."""
     try:
         return path.with_name(f"{path.stem}.txt").read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError):

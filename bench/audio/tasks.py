@@ -1,4 +1,4 @@
-"""Items of a data set that ask for a spoken answer."""
+"""Data set items that ask for a spoken answer."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from bench.toml_entries import Entry, entry_from
 
 
 class Task(Entry):
-    """One item of a data set, without its ids."""
+    """One data set item, without its ids."""
 
     instruction_type: str = Field(min_length=1)
-    """What of the playing is asked for, such as "role" or "scenario": the judge is told."""
+    """The kind of role play, such as "role" or "scenario"; part of the judge's prompt."""
     instruction: str = Field(min_length=1)
-    """What the user says, or its transcript where ``audio`` holds it."""
+    """What the user says, or the transcript of ``audio``."""
     audio: str = ""
-    """The spoken instruction: a sound file, by its path from the folder of the data set."""
+    """Sound file of the spoken instruction, relative to the data set's folder."""
     name: str = ""
-    """Whom the item has played, for readers; the id where it is left out."""
+    """The character's name, for readers; default: the id."""
     title: str = ""
 
     def scene(self, cell: Cell) -> Scene:
-        """What a conversation's record says of it."""
+        """The scene as a conversation's record describes it."""
         return Scene(
             character_name=self.name or cell.character.replace("-", " ").capitalize(),
             summary=self.instruction_type,
@@ -40,7 +40,7 @@ class Task(Entry):
 
 @dataclass(frozen=True)
 class Given:
-    """A task, and its instruction's sound where there is one."""
+    """A task, with the sound of its instruction if that is spoken."""
 
     task: Task
     audio: Audio | None = None
@@ -48,21 +48,21 @@ class Given:
 
 
 def given_in(item: Item, limits: SoundLimits) -> Given:
-    """An item checked, and its sound file read. Raises CatalogError that names file and line."""
+    """Check an item and read its sound file. Raises CatalogError that names file and line."""
     task = entry_from(Task, dict(item.data), item.where)
     if "." in item.character or "." in item.situation:
-        hint = "Recorded answers are files <character>.<situation>.<ending>: use '-' within an id."
-        raise CatalogError("ids of spoken items hold no '.'", where=item.where, hint=hint)
+        hint = "Recorded answers are files <character>.<situation>.<extension>: use '-' in an id."
+        raise CatalogError("ids of spoken items must not contain '.'", where=item.where, hint=hint)
     if not task.audio:
         return Given(task)
     inside = PurePosixPath(task.audio)
     hint = "Name a WAV, MP3 or FLAC file in the folder of the data set, or leave `audio` out."
     if inside.is_absolute() or ".." in inside.parts or set("\\\0") & set(task.audio):
-        fault = f"audio: {task.audio!r} is no path below the data set's folder"
+        fault = f"audio: {task.audio!r} is not a path in the data set's folder"
         raise CatalogError(fault, where=item.where, hint=hint)
     path = Path(item.where.rpartition(":")[0]).parent / inside
-    if path.exists() and not (path.is_file() or path.is_dir()):  # a pipe would be waited for
-        raise CatalogError(f"audio: {task.audio} is no plain file", where=item.where, hint=hint)
+    if path.exists() and not (path.is_file() or path.is_dir()):  # reading a pipe would block
+        raise CatalogError(f"audio: {task.audio} is not a regular file", where=item.where, hint=hint)
     try:
         data = path.read_bytes()
         return Given(task, measured(data, limits), data)

@@ -21,7 +21,6 @@ from bench.audio.recordings import (
     ENDINGS,
     recorded_bytes,
     recording_name,
-    recording_of,
     recordings_of,
     transcript_of,
 )
@@ -106,9 +105,10 @@ class SpeechRoleplay(ItemProtocol[Given]):
         folder = self.catalog.recordings(cell.player)
         if folder is None:
             return super().player_facts(cell)
-        path = recording_of(folder, cell)
-        if path is None:
+        recordings = recordings_of(folder, cell)
+        if len(recordings) != 1:
             return {"recording": None}
+        (path,) = recordings
         if path not in self._recording_sha256:
             with path.open("rb") as file:
                 self._recording_sha256[path] = hashlib.file_digest(file, "sha256").hexdigest()
@@ -239,5 +239,4 @@ async def _sounds(data: bytes, audio: Audio | None) -> tuple[Sound, ...]:
     """The sound of a request, in a format that the chat API takes."""
     if audio is None:
         return ()
-    sent = await asyncio.to_thread(sendable, data, audio)
-    return (Sound(sent.format, sent.data),)
+    return (Sound(*await asyncio.to_thread(sendable, data, audio)),)

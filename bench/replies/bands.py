@@ -1,4 +1,4 @@
-"""A judge's reply that picks a band of the scale first, then a score in it."""
+"""Reads a judge's reply that picks a band of the scale first, then a score in it."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from bench.replies.faults import ReplyFault, in_order, listed, shown
-from bench.replies.objects import find, wanted_object
-from bench.replies.values import in_range, integer, literals
+from bench.replies.objects import json_object
+from bench.replies.values import in_range, integer, literals, reason
 
 Band = tuple[int, int]
-"""Lowest and highest score of a band, both in it."""
+"""Lowest and highest score of a band, both included."""
 
 KEYS: Final = ("analysis", "band", "score")
 _ENDS: Final = re.compile(r"(?<![0-9.])([0-9]{1,3})\s*+(?:-|–|—|to|до)\s*+([0-9]{1,3})(?![0-9.])")
@@ -20,7 +20,7 @@ _ENDS: Final = re.compile(r"(?<![0-9.])([0-9]{1,3})\s*+(?:-|–|—|to|до)\s*+
 
 @dataclass(frozen=True)
 class Banded:
-    """What a judge thought, its band and its score, and what had to be repaired."""
+    """A judge's analysis, band and score, and the repairs made."""
 
     analysis: str
     band: Band
@@ -29,29 +29,27 @@ class Banded:
 
 
 def named(band: Band) -> str:
-    """A band as prompts and records call it."""
+    """A band's name in prompts and records, such as ``61-80``."""
     return f"{band[0]}-{band[1]}"
 
 
 def banded(text: str, *, bands: Sequence[Band]) -> Banded:
-    """The last object of ``text`` with a band of ``bands`` and a score that lies in it.
+    """Read the last object in ``text`` with one of ``bands`` and a score in that band.
 
-    The band may stand with other words ("Good, 61 to 80"). Raises ReplyFault, also where the two differ.
+    The band may stand among other words ("Good, 61 to 80").
+
+    Raises:
+        ReplyFault: The reply cannot be read, or the score lies outside the band.
     """
-    found = find(text, wanted_object(KEYS[1:]))
-    repairs = set(found.repairs)
-    if not set(found.data) <= set(KEYS):
+    reply = json_object(text, required=KEYS[1:])
+    repairs = reply.repairs
+    if not set(reply.data) <= set(KEYS):
         repairs.add("extra_keys")
-    analysis = found.data.get("analysis")
-    if analysis is None:
-        repairs.add("reason_missing")
-        analysis = ""
-    if not isinstance(analysis, str):
-        raise ReplyFault("bad_type", f'The value of "analysis" is {shown(analysis)}; it must be a string.')
-    band = _band(found.data["band"], bands)
-    score = integer(found.data["score"], '"score"', repairs)
+    analysis = reason(reply.data, "analysis", '"analysis"', repairs)
+    band = _band(reply.data["band"], bands)
+    score = integer(reply.data["score"], '"score"', repairs)
     in_range(score, min(low for low, _ in bands), max(high for _, high in bands), '"score"')
-    if found.guessed and literals(found.source, "score") != [score]:
+    if reply.guessed and literals(reply.source, "score") != [score]:
         raise ReplyFault("bad_json", 'The JSON in the reply is malformed around "score".')
     if not band[0] <= score <= band[1]:
         fault = f"The score {score} lies outside the band {named(band)}; it must be a number of its band."
@@ -60,7 +58,7 @@ def banded(text: str, *, bands: Sequence[Band]) -> Banded:
 
 
 def _band(value: Any, bands: Sequence[Band]) -> Band:
-    """The one band that ``value`` names."""
+    """The only band that ``value`` names."""
     text = value if isinstance(value, str) else ""
     ends = {(int(low), int(high)) for low, high in _ENDS.findall(text)}
     if len(ends) != 1 or not ends.issubset(bands):

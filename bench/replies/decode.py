@@ -1,4 +1,4 @@
-"""One candidate to data: the standard decoder first, json-repair on what it refuses, within bounds."""
+"""Decodes one candidate text: with the standard decoder first, then with json-repair, within bounds."""
 
 from __future__ import annotations
 
@@ -12,18 +12,17 @@ import json_repair
 from bench.replies.faults import ReplyFault
 
 MAX_DEPTH: Final = 64
-"""Deeper nesting is not read: no reply that anyone asks for has it."""
-
+"""Deeper nesting is not read; no reply we ask for has it."""
 MAX_REPAIR_CHARS: Final = 100_000
 MAX_REPAIR_BRACKETS: Final = 1_000
-"""json-repair is slow on much text and on many brackets; beyond these bounds it is not asked."""
+"""json-repair is slow on long text and on many brackets, so beyond these bounds it is not used."""
 
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """Data, the repairs it took, and whether json-repair had to guess (``guessed``)."""
+    """Decoded data, the repairs it took, and whether json-repair had to guess."""
 
     data: Any
     repairs: frozenset[str]
@@ -31,7 +30,7 @@ class Decoded:
 
 
 def strictly(raw: str) -> Decoded | None:
-    """``raw`` as the standard decoder reads it, forgiving only raw control characters; else None."""
+    """Decode ``raw`` with the standard decoder, accepting raw control characters; None if it fails."""
     for forgiving in (False, True):
         repairs = {"raw_control"} if forgiving else set()
 
@@ -50,15 +49,15 @@ def strictly(raw: str) -> Decoded | None:
 
 
 def repairable(raw: str) -> bool:
-    """Whether ``raw`` is within the bounds of what json-repair is asked."""
+    """Whether ``raw`` is within the bounds for json-repair."""
     return len(raw) <= MAX_REPAIR_CHARS and raw.count("{") + raw.count("[") <= MAX_REPAIR_BRACKETS
 
 
 def repaired(raw: str) -> Decoded | None:
-    """``raw`` as json-repair reads it; None if it does not."""
+    """Decode ``raw`` with json-repair; None if it fails."""
     try:
         data = json_repair.repair_json(raw, return_objects=True, skip_json_loads=True)
-    except Exception:  # a guesser fed with hostile text: whatever it trips over, the text is unreadable
+    except Exception:  # hostile text may make it fail in any way; then the text is unreadable
         return None
     return Decoded(data, frozenset({"json_repaired"}), guessed=True)
 

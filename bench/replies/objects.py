@@ -1,4 +1,4 @@
-"""The JSON object of a reply: of several, the last one that has the required keys binds."""
+"""Finds the JSON object in a reply. If there are several, the last one with the required keys counts."""
 
 from __future__ import annotations
 
@@ -8,34 +8,25 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from bench.replies.decode import MAX_DEPTH, Decoded, cleaned, repairable, repaired, strictly
-from bench.replies.faults import ReplyFault, in_order, shown
+from bench.replies.faults import ReplyFault, shown
 from bench.replies.reasoning import MARKERS, answer_start, last_closing
 from bench.replies.scan import Scan, Span, outside, scan
 
 MAX_TRIED: Final = 1_000
-"""Values tried from the end of a reply; what lies before them is not looked at."""
+"""Values tried, counted from the end of a reply; earlier ones are ignored."""
 
 _FENCE: Final = re.compile(r"(?:```|~~~)[ \t]*+\w*")
 _INVISIBLE = "\ufeff\u200b\u2060"
 
 Accept = Callable[[Any], tuple[dict[str, Any], str | None] | None]
-"""Decides whether a value is the one asked for: its object and a repair slug, or None."""
-
+"""Decides whether a value is the expected one: returns its object and a repair slug, or None."""
 Salvage = Callable[[str], Decoded | None]
-"""A way of reading malformed text that is tried before json-repair."""
-
-
-@dataclass(frozen=True)
-class Parsed:
-    """A JSON object out of a reply, and what had to be repaired on the way (slugs of ``REPAIRS``)."""
-
-    data: dict[str, Any]
-    repairs: tuple[str, ...]
+"""A way to read malformed text that is tried before json-repair."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What is looked for: the test, ``hints`` (words that such a value holds), what to say if none does."""
+    """What to look for: the test, ``hints`` (words in such a value), and what to say if it is missing."""
 
     accept: Accept
     hints: tuple[str, ...]
@@ -43,30 +34,37 @@ class Wanted:
     salvage: Salvage | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """The object that binds, its repairs, the text it was read from, whether json-repair had to guess."""
+@dataclass(slots=True)
+class JsonReply:
+    """The object in a reply, and how it was read."""
 
     data: dict[str, Any]
-    repairs: frozenset[str]
+    repairs: set[str]
+    """Slugs of ``REPAIRS``; whoever reads the object adds its own."""
     source: str
+    """The text it was read from."""
     start: int
+    """Where ``source`` starts in the reply."""
     guessed: bool
+    """Whether json-repair had to guess."""
 
     @property
     def sound(self) -> bool:
-        """Whether the standard decoder read it whole."""
+        """Whether the standard decoder read it completely."""
         return not self.guessed and "truncated" not in self.repairs
 
 
-def json_object(text: str, *, required: Collection[str]) -> Parsed:
-    """The last object at the top level of ``text`` that has the ``required`` keys."""
-    found = find(text, wanted_object(required))
-    return Parsed(found.data, in_order(found.repairs))
+def json_object(text: str, *, required: Collection[str], salvage: Salvage | None = None) -> JsonReply:
+    """Find the last object at the top level of ``text`` that has the ``required`` keys.
+
+    Raises:
+        ReplyFault: There is none, or it cannot be read.
+    """
+    return find(text, wanted_object(required, salvage))
 
 
 def wanted_object(required: Collection[str], salvage: Salvage | None = None) -> Wanted:
-    """A plain object with the ``required`` keys, also as the only item of an array."""
+    """An object with the ``required`` keys, also as the only item of an array."""
 
     def accept(value: Any) -> tuple[dict[str, Any], str | None] | None:
         slug = None
@@ -82,34 +80,33 @@ def wanted_object(required: Collection[str], salvage: Salvage | None = None) -> 
     return Wanted(accept, tuple(keys) or ("",), missing, salvage)
 
 
-def find(text: str, wanted: Wanted) -> Found:
-    """The value that ``wanted`` accepts and that binds; a fault where there is none."""
+def find(text: str, wanted: Wanted) -> JsonReply:
+    """Find the last value that ``wanted`` accepts. Raises ReplyFault if there is none."""
     if not text.strip():
         raise ReplyFault("empty", "The reply is empty.")
     start = answer_start(text)
     whole = scan(text, start)
     fault: ReplyFault | None = None
-    found: Found | None = None
+    reply: JsonReply | None = None
     try:
-        found = _bind(text, whole, start, wanted)
-    except ReplyFault as exc:
-        fault = exc
-    if found is None or not found.sound:
-        found = _after_reasoning(text, whole, wanted) or found
-    if found is None and not whole.closed:
-        found = _leniently(text, start, wanted)
-    if found is None:
+        reply = _bind(text, whole, start, wanted)
+    except ReplyFault as error:
+        fault = error
+    if reply is None or not reply.sound:
+        reply = _after_reasoning(text, whole, wanted) or reply
+    if reply is None and not whole.closed:
+        reply = _leniently(text, start, wanted)
+    if reply is None:
         raise fault or ReplyFault("no_json", wanted.missing)
-    repairs = set(found.repairs)
-    data = cleaned(found.data, repairs)
-    return Found(data, frozenset(repairs), found.source, found.start, found.guessed)
+    reply.data = cleaned(reply.data, reply.repairs)
+    return reply
 
 
-def _after_reasoning(text: str, whole: Scan, wanted: Wanted) -> Found | None:
-    """A sound value after the last closing mark, where loose brackets in the reasoning swallowed both.
+def _after_reasoning(text: str, whole: Scan, wanted: Wanted) -> JsonReply | None:
+    """A sound value after the last closing mark, if loose brackets in the reasoning swallowed both.
 
-    A value that is quoted in an answer, mark and all, cannot pass for it: what swallowed it would hold a
-    hint before the mark, or brackets of the answer would be left over after it.
+    A value that an answer quotes together with the mark is not mistaken for it: whatever swallowed it would
+    hold a hint before the mark, or brackets of the answer would be left over after it.
     """
     place = last_closing(text)
     if place is None:
@@ -121,56 +118,51 @@ def _after_reasoning(text: str, whole: Scan, wanted: Wanted) -> Found | None:
     if tail.strays or not tail.spans or not tail.closed:
         return None
     try:
-        found = _bind(text, tail, place, wanted)
+        reply = _bind(text, tail, place, wanted)
     except ReplyFault:
         return None
-    repairs = found.repairs | {"reasoning_removed"}
-    return Found(found.data, repairs, found.source, found.start, found.guessed) if found.sound else None
+    reply.repairs.add("reasoning_removed")
+    return reply if reply.sound else None
 
 
-def _leniently(text: str, start: int, wanted: Wanted) -> Found | None:
-    """A value that closes, at the very end of the reply, if odd inner quotes are forgiven."""
-    found = scan(text, start, lenient=True)
-    if not found.closed or not found.spans or _FENCE.sub("", text[found.spans[-1].end :]).strip():
+def _leniently(text: str, start: int, wanted: Wanted) -> JsonReply | None:
+    """A value at the very end of the reply that closes if an odd number of inner quotes is forgiven."""
+    lenient = scan(text, start, lenient=True)
+    if not lenient.closed or not lenient.spans or _FENCE.sub("", text[lenient.spans[-1].end :]).strip():
         return None
     try:
-        return _bind(text, found, start, wanted)
+        return _bind(text, lenient, start, wanted)
     except ReplyFault:
         return None
 
 
-def _bind(text: str, found: Scan, start: int, wanted: Wanted) -> Found:
-    """The last span that is accepted; a fault where a later one may have been meant and cannot be read."""
-    for span in found.spans[: -MAX_TRIED - 1 : -1]:
+def _bind(text: str, scanned: Scan, start: int, wanted: Wanted) -> JsonReply:
+    """Read the last accepted span. Raises if a later span may have been meant but cannot be read."""
+    for span in scanned.spans[: -MAX_TRIED - 1 : -1]:
         raw = text[span.start : span.end]
-        if not span.closed:
-            raw = _complete_part(raw, span)
+        if not span.closed:  # only what was complete before the break, closed
+            raw = "" if span.cut < 0 else raw[: span.cut - span.start] + span.tail
         decoded = _read(raw, span, wanted)
         accepted = wanted.accept(decoded.data) if decoded else None
         if decoded and accepted:
             data, slug = accepted
-            repairs = decoded.repairs | _around(text, found, start)
+            repairs = {*decoded.repairs, *_repairs_around(text, scanned, start)}
             if slug:
-                repairs |= {slug}
+                repairs.add(slug)
             if not span.closed:
-                repairs |= {"truncated"}
-            return Found(data, repairs, raw, span.start, decoded.guessed)
+                repairs.add("truncated")
+            return JsonReply(data, repairs, raw, span.start, decoded.guessed)
         if not span.closed and span.height > MAX_DEPTH:
             raise ReplyFault("bad_json", "The JSON in the reply is nested too deeply.")
         if not span.closed:
             raise ReplyFault("truncated", "The reply breaks off before its JSON is complete.")
         if (decoded is None or decoded.guessed) and _hinted(raw, wanted):
             raise ReplyFault("bad_json", "The JSON in the reply is malformed and cannot be read.")
-    if found.spans:
+    if scanned.spans:
         raise ReplyFault("missing_key", wanted.missing)
-    if found.removed:
+    if scanned.removed:
         raise ReplyFault("no_json", "The reply holds reasoning only; the JSON must follow after it.")
     raise ReplyFault("no_json", f"The reply holds no JSON object. {wanted.missing}")
-
-
-def _complete_part(raw: str, span: Span) -> str:
-    """The part of a value cut off that was complete before the break, closed; empty where nothing was."""
-    return "" if span.cut < 0 else raw[: span.cut - span.start] + span.tail
 
 
 def _hinted(raw: str, wanted: Wanted) -> bool:
@@ -186,17 +178,17 @@ def _read(raw: str, span: Span, wanted: Wanted) -> Decoded | None:
     return (wanted.salvage(raw) if wanted.salvage else None) or repaired(raw)
 
 
-def _around(text: str, found: Scan, start: int) -> set[str]:
-    """Repairs for what stands around the values of ``found``."""
+def _repairs_around(text: str, scanned: Scan, start: int) -> set[str]:
+    """Repairs for the text around the values."""
     repairs = set()
-    rest, markers = MARKERS.subn("", outside(text, found, start))
-    if found.removed or markers or answer_start(text):
+    rest, markers = MARKERS.subn("", outside(text, scanned, start))
+    if scanned.removed or markers or answer_start(text):
         repairs.add("reasoning_removed")
     rest, fences = _FENCE.subn("", rest)
     if fences:
         repairs.add("fence_removed")
     if rest.strip().strip(_INVISIBLE).strip():
         repairs.add("prose_removed")
-    if len(found.spans) > 1:
+    if len(scanned.spans) > 1:
         repairs.add("several_objects")
     return repairs

@@ -1,7 +1,7 @@
-"""Find the JSON values at the top level of a text in one pass, linear in its length.
+"""Finds the JSON values at the top level of a text in one pass, in linear time.
 
-The scanner knows strings, so brackets inside them do not count; it keeps a stack instead of recursing, so
-depth costs nothing; and it never goes back. It decides where values lie, not whether they are valid.
+The scanner skips strings, so brackets in them do not count. It keeps a stack instead of recursing, so depth
+costs nothing, and it never backtracks. It decides where values are, not whether they are valid.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ _AFTER_STRING: Final = re.compile(r"\s*+(?:[,:}\]]|\Z)")
 _KEPT_RANGES = 10_000
 _KEPT_KIDS = 20
 _MAX_STACK = 1_000
-"""At this depth the scan gives up: what it is in then counts as not closed."""
+"""At this depth the scan gives up; the current value then counts as not closed."""
 
 
 class Span(NamedTuple):
-    """One value at the top level: where it is, whether it closes, how deep it goes.
+    """One value at the top level: its position, whether it closes, and its depth.
 
-    For one that does not close, ``cut`` is where its last complete entry ends and ``tail`` the brackets
-    that are missing there; an entry is an item of the root, or of an array directly under the root.
+    If it does not close, ``cut`` is where its last complete entry ends, and ``tail`` holds the brackets that
+    are missing there. An entry is an item of the root, or of an array directly under the root.
     """
 
     start: int
@@ -52,7 +52,7 @@ class Span(NamedTuple):
 
 @dataclass(slots=True)
 class Scan:
-    """What a text holds: its values, the reasoning taken out, and whether closing brackets are left over."""
+    """The values in a text, the reasoning removed from it, and whether closing brackets are left over."""
 
     spans: list[Span] = field(default_factory=list)
     removed: list[tuple[int, int]] = field(default_factory=list)
@@ -66,7 +66,7 @@ class Scan:
 
 @dataclass(slots=True)
 class _Open:
-    """A bracket not yet closed; if it is ``prose``, it may be no JSON and is ignored if it never closes."""
+    """An open bracket. If it is ``prose``, it may not be JSON and is ignored if it never closes."""
 
     start: int
     bracket: str
@@ -78,9 +78,9 @@ class _Open:
 
 
 def scan(text: str, start: int = 0, *, lenient: bool = False) -> Scan:
-    """The values at the top level of ``text`` from ``start`` on.
+    """Find the values at the top level of ``text`` from ``start`` on.
 
-    ``lenient`` ends a string only at a quote that punctuation follows: for text whose inner quotes are
+    With ``lenient``, a string ends only at a quote followed by punctuation, for text whose inner quotes are
     not escaped and do not come in pairs.
     """
     return _Scanner(text, start, lenient).run()
@@ -96,17 +96,17 @@ class _Scanner:
         self.lenient = lenient
         self.stack: list[_Open] = []
         self.count = {"{": 0, "[": 0}
-        self.found = Scan()
+        self.result = Scan()
 
     def run(self) -> Scan:
         while self.pos < len(self.text):
             if not (self._inside() if self.stack else self._top()):
                 break
         self._finish()
-        return self.found
+        return self.result
 
     def _top(self) -> bool:
-        """Go on to the next mark outside values; False at the end."""
+        """Advance to the next mark outside values; False at the end."""
         mark = _TOP.search(self.text, self.pos)
         if mark is None:
             return False
@@ -115,28 +115,28 @@ class _Scanner:
             self.floor = mark.start()
             end = closing_after(self.text, mark)
             self.pos = len(self.text) if end is None else end
-            self.found.removed.append((mark.start(), self.pos))
+            self.result.removed.append((mark.start(), self.pos))
         elif mark["close"]:
             self._forget(self.floor)
-            self.found.removed.append((self.floor, mark.end()))
+            self.result.removed.append((self.floor, mark.end()))
         elif mark["stray"]:
-            self.found.strays = True
+            self.result.strays = True
         else:
             self._push(mark.start(), prose=bool(mark["named"]))
             self.pos = mark.start() + 1
         return True
 
     def _forget(self, floor: int) -> None:
-        """Take back what was found from ``floor`` on: a lone closing mark says it was reasoning."""
-        found = self.found
-        while found.spans and found.spans[-1].start >= floor:
-            found.spans.pop()
-        while found.removed and found.removed[-1][0] >= floor:
-            found.removed.pop()
-        found.strays = False
+        """Discard everything from ``floor`` on: a lone closing mark shows that it was reasoning."""
+        result = self.result
+        while result.spans and result.spans[-1].start >= floor:
+            result.spans.pop()
+        while result.removed and result.removed[-1][0] >= floor:
+            result.removed.pop()
+        result.strays = False
 
     def _inside(self) -> bool:
-        """Go on to the next mark inside a value; False at the end."""
+        """Advance to the next mark inside a value; False at the end."""
         mark = _INSIDE.search(self.text, self.pos)
         if mark is None:
             return False
@@ -156,14 +156,14 @@ class _Scanner:
         return True
 
     def _starts_string(self, at: int) -> bool:
-        """Whether a single quote stands where a key or value starts; otherwise it is an apostrophe."""
+        """Whether a single quote is where a key or value starts; otherwise it is an apostrophe."""
         before = at - 1
         while before >= 0 and self.text[before].isspace():
             before -= 1
         return before >= 0 and self.text[before] in "{[,:"
 
     def _string_end(self, quote: str) -> int | None:
-        """Where the string that starts before the current place ends, or None."""
+        """Where the string that starts before the current position ends; None if it does not."""
         rest = _STRING_REST[quote].match(self.text, self.pos)
         while rest and (self.lenient or quote == "'") and not _AFTER_STRING.match(self.text, rest.end()):
             rest = _STRING_REST[quote].match(self.text, rest.end())
@@ -175,7 +175,7 @@ class _Scanner:
         self.count[bracket] += 1
 
     def _close(self, bracket: str, end: int) -> None:
-        """Close the innermost ``bracket``, and with it whatever was left open inside; ignore a stray."""
+        """Close the innermost ``bracket`` and everything left open inside it; ignore a stray one."""
         if not self.count[bracket]:
             return
         height = 0
@@ -187,7 +187,7 @@ class _Scanner:
                 break
         span = Span(node.start, end, height=height)
         if not self.stack:
-            self.found.spans.append(span)
+            self.result.spans.append(span)
             return
         parent = self.stack[-1]
         parent.height = max(parent.height, height + 1)
@@ -199,20 +199,20 @@ class _Scanner:
             parent.kids = [*(parent.kids or ())[-_KEPT_KIDS:], span]
 
     def _finish(self) -> None:
-        """At the end: the outermost open bracket that is JSON is a value cut off; prose before it is not."""
+        """At the end: the outermost open bracket that is JSON starts a truncated value."""
         end = len(self.text)
         for at, node in enumerate(self.stack):
             if node.prose:
-                self.found.spans.extend(node.kids or ())
+                self.result.spans.extend(node.kids or ())
                 continue
             height = max(node.height, len(self.stack) - at)
-            self.found.spans.append(Span(node.start, end, False, height, node.cut, node.tail))
+            self.result.spans.append(Span(node.start, end, False, height, node.cut, node.tail))
             break
 
 
-def outside(text: str, found: Scan, start: int = 0) -> str:
-    """What of ``text`` is neither a value nor reasoning (of the last few thousand pieces)."""
-    taken = [(s.start, s.end) for s in found.spans[-_KEPT_RANGES:]] + found.removed[-_KEPT_RANGES:]
+def outside(text: str, scanned: Scan, start: int = 0) -> str:
+    """The text that is neither a value nor reasoning, considering the last few thousand pieces."""
+    taken = [(s.start, s.end) for s in scanned.spans[-_KEPT_RANGES:]] + scanned.removed[-_KEPT_RANGES:]
     pieces, at = [], start
     for first, last in sorted(taken):
         if first > at:

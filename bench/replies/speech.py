@@ -17,7 +17,7 @@ from pydantic.json_schema import SkipJsonSchema
 from pydantic_core import ErrorDetails, PydanticCustomError
 
 from bench.replies.faults import ReplyFault, in_order, shown
-from bench.replies.objects import Found, find, wanted_object
+from bench.replies.objects import JsonReply, json_object
 from bench.replies.values import boolean, in_range, integer, literals
 
 THRESHOLD: Final = 70
@@ -159,14 +159,14 @@ def speech_verdict(text: str) -> SpeechVerdict:
     Raises:
         ReplyFault: The steps or the score are missing, malformed or contradictory.
     """
-    found = find(text, wanted_object(["description", "transcript", "instruction", "language"]))
-    repairs = set(found.repairs)
-    steps, (derived, stopped_at, reason) = _decided(found.data, repairs)
-    if found.guessed and steps.style is not None:
+    reply = json_object(text, required=["description", "transcript", "instruction", "language"])
+    repairs = reply.repairs
+    steps, (derived, stopped_at, reason) = _decided(reply.data, repairs)
+    if reply.guessed and steps.style is not None:
         scores = [rating.score for rating in steps.style]
-        if literals(found.source, "score")[: len(scores)] != scores:
+        if literals(reply.source, "score")[: len(scores)] != scores:
             raise ReplyFault("bad_json", 'The JSON in the reply is malformed around "score".')
-    final = _final(found, text, repairs)
+    final = _final(reply, text)
     facts = {"stopped_at": stopped_at, "derived_score": derived, "consistent": final == derived}
     return SpeechVerdict(final, reason, steps.model_copy(update=facts), in_order(repairs))
 
@@ -244,10 +244,10 @@ def _fault(error: ErrorDetails, data: Mapping[str, Any]) -> ReplyFault:
     )
 
 
-def _final(found: Found, text: str, repairs: set[str]) -> int:
+def _final(reply: JsonReply, text: str) -> int:
     """The final score: the last key of the JSON, or the last words after it."""
-    stated = found.data.get("final")
-    after = _LAST_WORDS.search(text, found.start + len(found.source))
+    stated, repairs = reply.data.get("final"), reply.repairs
+    after = _LAST_WORDS.search(text, reply.start + len(reply.source))
     if stated is None and after is None:
         raise ReplyFault("missing_key", 'The final score is missing: "final" must be "Final score: [[n]]".')
     scores = []

@@ -1,4 +1,4 @@
-"""An interrogator's reply: one object with the next utterance."""
+"""Reads an interrogator's reply: one object with the next utterance."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from bench.replies.decode import Decoded, strictly
 from bench.replies.faults import ReplyFault, in_order, shown
-from bench.replies.objects import find, wanted_object
+from bench.replies.objects import json_object
 
 _ONE_STRING: Final = re.compile(
     r'\{\s*"(?P<key>\w+)"\s*:\s*"(?P<value>.*)"\s*+(?P<comma>,?)\s*+\}', re.DOTALL
@@ -19,24 +19,22 @@ _BARE_QUOTE: Final = re.compile(r'(\\.)|"', re.DOTALL)
 
 @dataclass(frozen=True)
 class Utterance:
-    """What the interrogator says next, without blanks around it, and what had to be repaired."""
+    """The interrogator's next message, without surrounding whitespace, and the repairs made."""
 
     text: str
     repairs: tuple[str, ...]
 
 
 def utterance(text: str, *, key: str = "next_utterance") -> Utterance:
-    """The utterance under ``key`` of the reply's object; a fault if it is cut off, blank or no string."""
-    found = find(text, wanted_object([key], salvage=_one_string))
-    said = said_under(key, found.data)
-    repairs = set(found.repairs)
-    if len(found.data) > 1:
-        repairs.add("extra_keys")
-    return Utterance(said, in_order(repairs))
+    """Read the utterance under ``key``. Raises ReplyFault if it is cut off, blank or no string."""
+    reply = json_object(text, required=[key], salvage=_one_string)
+    if len(reply.data) > 1:
+        reply.repairs.add("extra_keys")
+    return Utterance(text_under(key, reply.data), in_order(reply.repairs))
 
 
-def said_under(key: str, data: dict[str, Any]) -> str:
-    """The utterance that ``data`` holds under ``key``, without blanks around it."""
+def text_under(key: str, data: dict[str, Any]) -> str:
+    """The utterance in ``data`` under ``key``, without surrounding whitespace."""
     value = data[key]
     if not isinstance(value, str):
         raise ReplyFault("bad_type", f"The value of {shown(key)} is {shown(value)}; it must be a string.")
@@ -46,9 +44,9 @@ def said_under(key: str, data: dict[str, Any]) -> str:
 
 
 def _one_string(raw: str) -> Decoded | None:
-    """An object of one string whose inner quotes are not escaped: all of it is the string.
+    """Read an object of one string whose inner quotes are not escaped; the string is all of it.
 
-    json-repair would end the string at the first inner quote that a comma follows.
+    json-repair would end the string at the first inner quote before a comma.
     """
     shape = _ONE_STRING.fullmatch(raw)
     if shape is None or _NEXT_PAIR.search(shape["value"]):

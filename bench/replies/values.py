@@ -1,8 +1,9 @@
-"""Single values of a reply: of the right type, or converted to it where that is safe, or a fault."""
+"""Reads single values of a reply: of the right type, or repaired to it if that is safe."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any, Final
 
 from bench.replies.faults import ReplyFault, shown
@@ -12,12 +13,21 @@ _LITERAL: Final = re.compile(
     r"[\"'“”]?(-?[0-9]{1,9})(?:\.0++)?[\"'“”]?"
     r"(?=[ \t]*+\n|\s*+(?:[}\]]|,\s*+(?![0-9])|//|/\*|#|\Z|[\"'“]?[A-Za-z_]\w*+[\"'”]?\s*+:))"
 )
-"""A score as it may stand in malformed JSON: a plain integer and nothing more ("4/5", "3,5", "4 - Agree")."""
+"""A score in malformed JSON: a plain integer and nothing more, unlike "4/5", "3,5" and "4 - Agree"."""
 _BOOLEANS: Final = {"true": True, "false": False}
 
 
 def integer(value: Any, where: str, repairs: set[str]) -> int:
-    """``value`` as an integer; ``where`` names it in a fault, ``repairs`` takes what was put right."""
+    """``value`` as an integer.
+
+    Args:
+        value: What the reply holds.
+        where: Names the value in a fault's sentence.
+        repairs: Slugs of the repairs are added here.
+
+    Raises:
+        ReplyFault: It is no integer.
+    """
     match value:
         case bool():
             pass
@@ -33,7 +43,7 @@ def integer(value: Any, where: str, repairs: set[str]) -> int:
 
 
 def boolean(value: Any, where: str, repairs: set[str]) -> bool:
-    """``value`` as a boolean."""
+    """``value`` as a boolean; arguments as for :func:`integer`."""
     match value:
         case bool():
             return value
@@ -46,18 +56,29 @@ def boolean(value: Any, where: str, repairs: set[str]) -> bool:
     raise ReplyFault("bad_type", f"The value of {where} is {shown(value)}; it must be true or false.")
 
 
-def literals(source: str, key: str) -> list[int | None]:
-    """The integers that stand after ``key`` in malformed JSON, in order; None for anything else."""
-    first = re.search(r"[\"'“]", source)
-    quote = f"[{first[0] if first else ''}”]?+"
-    heads = re.finditer(rf"(?<![\w\\]){re.escape(key)}{quote}\s*+:\s*+", source)
-    found = [_LITERAL.match(source, head.end()) for head in heads]
-    return [int(literal[1]) if literal else None for literal in found]
+def reason(data: Mapping[str, Any], key: str, where: str, repairs: set[str]) -> str:
+    """The text under ``key``; a missing one is read as empty."""
+    value = data.get(key)
+    if value is None:
+        repairs.add("reason_missing")
+        return ""
+    if not isinstance(value, str):
+        raise ReplyFault("bad_type", f"The value of {where} is {shown(value)}; it must be a string.")
+    return value
 
 
 def in_range(number: int, low: int, high: int, where: str) -> int:
     """``number``, which must be from ``low`` to ``high``."""
     if not low <= number <= high:
         scale = f"an integer from {low} to {high}"
-        raise ReplyFault("out_of_range", f"The value of {where} is {number}; it must be {scale}.")
+        raise ReplyFault("out_of_range", f"The value of {where} is {shown(number)}; it must be {scale}.")
     return number
+
+
+def literals(source: str, key: str) -> list[int | None]:
+    """The integers after each ``key`` in malformed JSON, in order; None for anything else."""
+    first = re.search(r"[\"'“]", source)
+    quote = f"[{first[0] if first else ''}”]?+"
+    heads = re.finditer(rf"(?<![\w\\]){re.escape(key)}{quote}\s*+:\s*+", source)
+    matches = [_LITERAL.match(source, head.end()) for head in heads]
+    return [int(literal[1]) if literal else None for literal in matches]

@@ -1,4 +1,4 @@
-"""Sound files: what is measured of them against how they were made, and what is refused with which reason."""
+"""Sound files: measures compared with how the files were made, and the reasons for refusing files."""
 
 from __future__ import annotations
 
@@ -105,10 +105,10 @@ def test_a_header_that_claims_hours_is_not_decoded() -> None:
 
 def test_flac_is_sent_as_wav_of_the_same_samples_and_others_as_they_are() -> None:
     flac = tone(1, kind="FLAC")
-    sent = sendable(flac, measured(flac))
-    assert sent.format == "wav"
-    assert np.array_equal(soundfile.read(io.BytesIO(sent.data))[0], soundfile.read(io.BytesIO(flac))[0])
-    assert sendable(flac, measured(flac)) == sent
+    form, wav = sendable(flac, measured(flac))
+    assert form == "wav"
+    assert np.array_equal(soundfile.read(io.BytesIO(wav))[0], soundfile.read(io.BytesIO(flac))[0])
+    assert sendable(flac, measured(flac)) == ("wav", wav)
     for kind in ("WAV", "MP3"):
         data = tone(1, kind=kind)
         assert sendable(data, measured(data)) == (kind.lower(), data)

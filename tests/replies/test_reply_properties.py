@@ -153,7 +153,7 @@ def test_any_text_is_a_fault_or_a_valid_answer(text: str) -> None:
     with contextlib.suppress(ReplyFault):
         found = json_object(text, required={"scores"})
         again = json_object(json.dumps(found.data), required={"scores"})
-        assert (again.data, again.repairs) == (found.data, ())
+        assert (again.data, again.repairs) == (found.data, set())
 
 
 @RELAXED
