@@ -211,7 +211,7 @@ def test_a_budget_lets_calls_in_flight_end(tiny: Tiny) -> None:
     chat = FakeChat(answer, Decimal(1))
     assert run(tiny, chat).budget_reached
     assert len(ended) == chat.stats.asked == TALKS
-    assert chat.stats.in_flight == 0
+    assert chat.in_flight == 0
 
 
 def test_a_run_goes_on_where_its_budget_ended(tiny: Tiny) -> None:
@@ -339,7 +339,7 @@ def test_a_cancelled_run_stops_its_calls_and_keeps_what_is_finished(tiny: Tiny) 
             await task
 
     asyncio.run(main())
-    assert chat.stats.in_flight == 0
+    assert chat.in_flight == 0
     assert len(conversations(tiny)) == len(judgements(tiny)) == 2
 
 

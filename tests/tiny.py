@@ -273,6 +273,7 @@ class FakeChat:
         self.max_cost = max_cost
         self.script = Script()
         self.stats = Stats()
+        self.in_flight = 0
         self._ask = ask or self.script
 
     async def ask(self, request: ChatRequest) -> Reply:
@@ -281,13 +282,14 @@ class FakeChat:
         if self._ask is not self.script:
             self.script.asked.append(request)
         self.stats.asked += 1
-        self.stats.in_flight += 1
+        self.in_flight += 1
         try:
             reply: Reply = await self._ask(request)
         finally:
-            self.stats.in_flight -= 1
+            self.in_flight -= 1
         self.stats.replied(reply)
-        self.stats.spent(reply)
+        if reply.usage is not None:
+            self.stats.paid(reply.usage, reply.cost)
         return reply
 
 

@@ -1,11 +1,12 @@
-"""The one module that talks to the network: a request goes in, one typed reply comes out.
+"""The only package that talks to model providers: a request goes in, one typed reply comes out.
 
-``Chat.ask`` looks into the cache, keeps to each provider's limits, retries what is worth a retry, and ends
-in a :class:`Reply`; only what the user can fix (key, model id, address) is raised, as ProviderError.
+``Chat.ask`` checks the cache, keeps each provider's limits, retries passing failures, and returns a
+:class:`Reply` whatever the outcome. It raises ProviderError only for what the user has to fix: the key, the
+model id, the address.
 """
 
 from bench.chat.cache import ResponseCache
-from bench.chat.client import Chat, EmbeddedHandle
+from bench.chat.client import Chat
 from bench.chat.opening import open_chat
 from bench.chat.requests import ChatRequest, Reply
 from bench.chat.retry import RetryPolicy
@@ -14,7 +15,6 @@ from bench.chat.stats import Stats
 __all__ = [
     "Chat",
     "ChatRequest",
-    "EmbeddedHandle",
     "Reply",
     "ResponseCache",
     "RetryPolicy",

@@ -1,4 +1,4 @@
-"""What came back with status 200, read into an Answer or, where it is none, a Fault."""
+"""Reads the body of a response with status 200 into an Answer, or into a Fault if it holds none."""
 
 from __future__ import annotations
 
@@ -15,18 +15,20 @@ from bench.records import Message, Record, Usage
 LONGEST_NAME = 200
 """Longest finish reason, fingerprint or model name that is kept."""
 
-FINISH_OUTCOMES: dict[str, Literal["length", "content_filter"]] = {
-    "length": "length",
-    "max_tokens": "length",
-    "content_filter": "content_filter",
-    "safety": "content_filter",
+AnswerOutcome = Literal["ok", "empty", "length", "content_filter", "refused"]
+
+FINISH_OUTCOMES: dict[str, tuple[AnswerOutcome, str]] = {
+    "length": ("length", "cut off at the token limit"),
+    "max_tokens": ("length", "cut off at the token limit"),
+    "content_filter": ("content_filter", "stopped by the provider's content filter"),
+    "safety": ("content_filter", "stopped by the provider's content filter"),
 }
 
 
 class Answer(Record):
-    """A final answer of a model: what the cache keeps."""
+    """A final answer of a model, as the cache keeps it."""
 
-    outcome: Literal["ok", "empty", "length", "content_filter", "refused"]
+    outcome: AnswerOutcome
     text: str
     finish_reason: str | None = None
     usage: Usage
@@ -34,20 +36,17 @@ class Answer(Record):
     served_model: str | None = None
     detail: str = ""
     batch: bool | None = None
-    """True where it came through the provider's Batch API."""
+    """True if it came through the provider's Batch API."""
     sound: str | None = None
-    """A spoken answer's sound file in base64, as it came; ``text`` is then its transcript."""
+    """A spoken answer's sound file in base64, as received; ``text`` is then its transcript."""
 
 
 def answer_from(content: bytes, messages: Sequence[Message], secrets: Iterable[str]) -> Answer | Fault:
-    """The answer in the body ``content`` of a response with status 200 to ``messages``.
+    """The answer in ``content``, the body of a response with status 200 to ``messages``.
 
-    A fault bears the usage that stands beside it: it is charged all the same.
+    A fault carries the usage that the body reports, because it is charged all the same.
     """
-    text = content.decode("utf-8", errors="replace")
-    for secret in secrets:
-        if secret in text:
-            text = text.replace(secret, REDACTED)
+    text = _without(content.decode("utf-8", errors="replace"), secrets)
     try:
         payload = json.loads(text)
     except (ValueError, RecursionError):
@@ -58,18 +57,17 @@ def answer_from(content: bytes, messages: Sequence[Message], secrets: Iterable[s
         return Fault("transport", f"the answer is no JSON object: {_opening(text, secrets)}")
     result = _answer_in(payload, text, messages, secrets)
     if isinstance(result, Answer):
-        return _without(result, secrets)
+        # JSON escapes may have hidden a secret in the body.
+        texts = {name: value for name, value in result if isinstance(value, str) and name != "outcome"}
+        return result.model_copy(update={name: _without(value, secrets) for name, value in texts.items()})
     usage = usage_of(payload.get("usage"), messages, "")
     return result if usage.estimated else replace(result, usage=usage)
 
 
-def _without(answer: Answer, secrets: Iterable[str]) -> Answer:
-    """``answer`` without secrets that JSON escapes had hidden in the body."""
-    texts = {name: value for name, value in answer if isinstance(value, str) and name != "outcome"}
+def _without(text: str, secrets: Iterable[str]) -> str:
     for secret in secrets:
-        texts = {name: value.replace(secret, REDACTED) for name, value in texts.items()}
-    changed = {name: value for name, value in texts.items() if value != getattr(answer, name)}
-    return answer.model_copy(update=changed) if changed else answer
+        text = text.replace(secret, REDACTED)
+    return text
 
 
 def _answer_in(
@@ -92,30 +90,25 @@ def _answer_in(
 def _read(
     payload: Mapping[str, Any], message: Mapping[str, Any], finish: str | None, messages: Sequence[Message]
 ) -> Answer:
-    transcript, sound = _spoken(message.get("audio"))
-    said = scalar_text(_content(message.get("content")) or transcript)
+    audio = _object(message.get("audio"))
+    sound = audio.get("data")
+    if not isinstance(sound, str) or not sound or not sound.isascii():
+        sound = None
+    text = scalar_text(_content(message.get("content")) or _content(audio.get("transcript")))
     refusal = scalar_text(_content(message.get("refusal")))
     reasoning = scalar_text(_content(message.get("reasoning_content") or message.get("reasoning")))
-    outcome: Literal["ok", "empty", "length", "content_filter", "refused"]
-    outcome = FINISH_OUTCOMES.get((finish or "").lower(), "ok")
-    detail = ""
-    if outcome == "length":
-        detail = "cut off at the token limit"
-    elif outcome == "content_filter":
-        detail = "stopped by the provider's content filter"
-    if outcome != "content_filter" and not said.strip() and sound is None:
-        if refusal.strip():
-            outcome, detail = "refused", f"refused: {shortened(refusal, ())}"
-            said = refusal
-        else:
-            outcome, detail = "empty", _why_empty(message, reasoning, finish)
-    elif refusal.strip() and outcome == "ok":
+    outcome, detail = FINISH_OUTCOMES.get((finish or "").lower(), ("ok", ""))
+    blank = not text.strip() and sound is None
+    if refusal.strip() and (outcome == "ok" or (blank and outcome != "content_filter")):
         outcome, detail = "refused", f"refused: {shortened(refusal, ())}"
+        text = refusal if blank else text
+    elif blank and outcome != "content_filter":
+        outcome, detail = "empty", _why_empty(message, reasoning, finish)
     return Answer(
         outcome=outcome,
-        text=said,
+        text=text,
         finish_reason=finish,
-        usage=usage_of(payload.get("usage"), messages, said + reasoning),
+        usage=usage_of(payload.get("usage"), messages, text + reasoning),
         system_fingerprint=_name(payload.get("system_fingerprint")),
         served_model=_name(payload.get("model")),
         detail=detail,
@@ -123,9 +116,9 @@ def _read(
     )
 
 
-def usage_of(given: object, messages: Sequence[Message], written: str) -> Usage:
-    """Token usage as the provider counted it, or estimated from the characters where it did not."""
-    usage = given if isinstance(given, dict) else {}
+def usage_of(reported: object, messages: Sequence[Message], written: str) -> Usage:
+    """Token usage as the provider ``reported`` it, or estimated from the characters if it did not."""
+    usage = _object(reported)
     prompt, completion = _count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens"))
     if prompt is None or completion is None or (completion == 0 and written.strip()):
         return Usage(
@@ -133,38 +126,42 @@ def usage_of(given: object, messages: Sequence[Message], written: str) -> Usage:
             completion_tokens=estimated_tokens(written),
             estimated=True,
         )
-    prompt_details = usage.get("prompt_tokens_details")
-    completion_details = usage.get("completion_tokens_details")
-    cached = prompt_details.get("cached_tokens") if isinstance(prompt_details, dict) else None
-    reasoned = completion_details.get("reasoning_tokens") if isinstance(completion_details, dict) else None
+    prompt_details = _object(usage.get("prompt_tokens_details"))
+    completion_details = _object(usage.get("completion_tokens_details"))
+    cached = prompt_details.get("cached_tokens")
     return Usage(
         prompt_tokens=prompt,
         completion_tokens=completion,
-        cached_tokens=_count(cached if cached is not None else usage.get("prompt_cache_hit_tokens")),
-        reasoning_tokens=_count(reasoned),
-        # Most providers write 0 of calls without sound: that is no fact about them.
-        audio_prompt_tokens=_audio_tokens(prompt_details),
-        audio_completion_tokens=_audio_tokens(completion_details),
+        cached_tokens=_count(usage.get("prompt_cache_hit_tokens") if cached is None else cached),
+        reasoning_tokens=_count(completion_details.get("reasoning_tokens")),
+        # Most providers report 0 for calls without sound, which says nothing about them.
+        audio_prompt_tokens=_count(prompt_details.get("audio_tokens")) or None,
+        audio_completion_tokens=_count(completion_details.get("audio_tokens")) or None,
     )
 
 
 def joined_stream(text: str) -> dict[str, Any] | None:
-    """The one completion that a stream nobody asked for adds up to; None where it is none or was cut off."""
-    events = [line[5:].strip() for line in text.splitlines() if line.startswith("data:")]
+    """The completion in an event stream that we did not ask for; None if there is none or it is cut off."""
     parts: list[str] = []
     whole: dict[str, Any] = {}
     finish = None
-    for event in events:
+    for line in text.splitlines():
+        if not line.startswith("data:"):
+            continue
+        event = line.removeprefix("data:").strip()
         if event == "[DONE]":
             break
         try:
             chunk = json.loads(event)
-            whole.update({k: v for k, v in chunk.items() if k != "choices" and v is not None})
-            for choice in chunk.get("choices") or ():
-                parts.append((choice.get("delta") or {}).get("content") or "")
-                finish = choice.get("finish_reason") or finish
-        except (ValueError, AttributeError, TypeError, RecursionError):
+        except (ValueError, RecursionError):
             return None
+        if not isinstance(chunk, dict):
+            return None
+        whole.update({k: v for k, v in chunk.items() if k != "choices" and v is not None})
+        choices = chunk.get("choices")
+        for choice in map(_object, choices if isinstance(choices, list) else ()):
+            parts.append(_content(_object(choice.get("delta")).get("content")))
+            finish = choice.get("finish_reason") or finish
     if "error" in whole:
         return whole
     if finish is None:
@@ -173,26 +170,11 @@ def joined_stream(text: str) -> dict[str, Any] | None:
 
 
 def _content(content: object) -> str:
-    """Text of a message's content: a string, or the text parts of a list."""
-    if isinstance(content, str):
-        return content
+    """The text of a message's content: a string, or the text parts of a list."""
     if isinstance(content, list):
         texts = [p.get("text") for p in content if isinstance(p, dict) and p.get("type") in ("text", None)]
         return "".join(t for t in texts if isinstance(t, str))
-    return ""
-
-
-def _spoken(audio: object) -> tuple[str, str | None]:
-    """Transcript and base64 of a message's ``audio``."""
-    if not isinstance(audio, dict):
-        return "", None
-    transcript, data = audio.get("transcript"), audio.get("data")
-    sound = data if isinstance(data, str) and data and data.isascii() else None
-    return transcript if isinstance(transcript, str) else "", sound
-
-
-def _audio_tokens(details: object) -> int | None:
-    return (_count(details.get("audio_tokens")) or None) if isinstance(details, dict) else None
+    return content if isinstance(content, str) else ""
 
 
 def _why_empty(message: Mapping[str, Any], reasoning: str, finish: str | None) -> str:
@@ -204,6 +186,10 @@ def _why_empty(message: Mapping[str, Any], reasoning: str, finish: str | None) -
     return "the answer is blank"
 
 
+def _object(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
 def _count(value: object) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
 
@@ -213,5 +199,5 @@ def _name(value: object) -> str | None:
 
 
 def _opening(text: str, secrets: Iterable[str]) -> str:
-    """The first words of an answer that could not be read."""
+    """The first words of an unreadable answer."""
     return shortened(text[:400], secrets)[:120] or "it is blank"

@@ -1,7 +1,7 @@
-"""What is known of batches that are not collected yet: a file each, under the cache folder.
+"""State files of batches that are not yet collected, one per batch, in the cache folder.
 
-A file holds ids and cache keys, nothing of a request and no secret. It is written before and after every
-step that cannot be taken back, so that a command that was killed between any two finds its place.
+A file holds ids and cache keys, but nothing of a request and no secret. It is written before and after every
+step that cannot be undone, so that a killed command can resume between any two.
 """
 
 from __future__ import annotations
@@ -22,27 +22,27 @@ FOLDER = "batches"
 
 
 class BatchState(Record):
-    """One batch. ``file_id`` and ``batch_id`` are None until the provider has given them."""
+    """One batch. ``file_id`` and ``batch_id`` are None until the provider has assigned them."""
 
     token: str
-    """Ours, in the batch's metadata: by it a batch is found whose id nobody lived to write down."""
+    """Stored in the batch's metadata: finds the batch if we crashed before saving its id."""
     provider: str
     base_url: str
     model: str
     planned_at: float
     keys: tuple[str, ...]
-    """Cache keys of its requests, which are the ids of its lines."""
+    """Cache keys of its requests, which are also the ids of its lines."""
     file_id: str | None = None
     batch_id: str | None = None
 
 
 def new_token() -> str:
-    """A token that no other batch has."""
+    """A unique token for a batch."""
     return secrets.token_hex(16)
 
 
 class BatchStates:
-    """The batches of one suite. A context manager: one process at a time."""
+    """The batches of one suite. A context manager that only one process can enter at a time."""
 
     def __init__(self, cache: Path, suite: str) -> None:
         self.folder = cache / FOLDER / suite
@@ -56,14 +56,14 @@ class BatchStates:
             raise storage_error(error, self.folder) from None
         try:
             import fcntl
-        except ImportError:  # no such locks here; two commands at once would make a batch each
+        except ImportError:  # Windows: two commands at once would each submit a batch
             return self
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             self._lock.close()
             raise UserError(
-                "another `bench judge --batch` of this suite is at work",
+                "another `bench judge --batch` of this suite is running",
                 where=str(self.folder),
                 hint="Wait for it, or stop it; its batches are kept.",
             ) from None
@@ -74,26 +74,26 @@ class BatchStates:
             self._lock.close()
 
     def pending(self) -> list[BatchState]:
-        """All batches that are not collected. Raises StorageError for a file that cannot be read."""
+        """All batches that are not yet collected. Raises StorageError for an unreadable file."""
         return [_read(path) for path in sorted(self.folder.glob("*.json"))]
 
     def write(self, state: BatchState) -> BatchState:
-        """Keep ``state``; returned for convenience."""
+        """Store ``state`` and return it."""
         write_atomically(self.path(state), canonical(state.plain()).encode())
         return state
 
     def remove(self, state: BatchState) -> None:
-        """Forget a batch: all that it brought is in the cache, or nothing more will come."""
+        """Forget a batch whose answers are in the cache, or that will bring no more."""
         with contextlib.suppress(FileNotFoundError):
             self.path(state).unlink()
 
     def path(self, state: BatchState) -> Path:
-        """Where ``state`` is kept."""
+        """The file of ``state``."""
         return self.folder / f"{state.token}.json"
 
 
 def pending_files(cache: Path, suite: str) -> Iterator[Path]:
-    """Files of a suite's batches that are not collected, without looking into them."""
+    """State files of a suite's batches that are not yet collected, without reading them."""
     return (cache / FOLDER / suite).glob("*.json")
 
 
@@ -102,7 +102,7 @@ def _read(path: Path) -> BatchState:
         return BatchState.model_validate_json(path.read_bytes())
     except (OSError, ValidationError):
         raise StorageError(
-            "the state of a batch cannot be read",
+            "unreadable batch state",
             where=str(path),
-            hint="Restore it, or delete it: the batch's answers are then lost and would be paid again.",
+            hint="Restore it. If you delete it, the batch's answers are lost and would be paid for again.",
         ) from None

@@ -1,4 +1,4 @@
-"""The JSON body of a call, as one provider wants it. Pure functions of request and catalog entries."""
+"""Builds the JSON body of a call for one provider, from the request and catalog entries."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from bench.chat.requests import ChatRequest, Sound, scalar_text
 from bench.records import Message
 
 RESERVED = frozenset({"model", "messages", "response_format", "seed", "stream", "n"})
-"""Keys of a body that the request's own fields decide; as parameters they would be lost or misread."""
+"""Keys of the body that come from the request's own fields, so they cannot be parameters as well."""
 
 
 def body_of(request: ChatRequest, model: Model, provider: Provider) -> dict[str, Any]:
-    """The body of ``POST /chat/completions``; what the provider or model does not take is left out."""
+    """The body of ``POST /chat/completions``, without what the provider or model does not accept."""
     if clash := RESERVED.intersection(request.parameters):
-        raise ValueError(f"not parameters, but fields of a request: {', '.join(sorted(clash))}")
+        raise ValueError(f"parameters that are fields of a request: {', '.join(sorted(clash))}")
     system_role = provider.system_role if model.system_role is None else model.system_role
     messages = request.messages if system_role else folded(request.messages)
     body: dict[str, Any] = {
@@ -49,7 +49,7 @@ def body_of(request: ChatRequest, model: Model, provider: Provider) -> dict[str,
 
 
 def _with_sounds(text: str, sounds: tuple[Sound, ...]) -> list[dict[str, Any]]:
-    """The content of a message in parts: its text, where there is one, and the sounds."""
+    """The content of a message in parts: its text, if any, and the sounds."""
     parts: list[dict[str, Any]] = [{"type": "text", "text": text}] if text else []
     for sound in sounds:
         data = base64.b64encode(sound.data).decode("ascii")
@@ -58,7 +58,7 @@ def _with_sounds(text: str, sounds: tuple[Sound, ...]) -> list[dict[str, Any]]:
 
 
 def folded(messages: tuple[Message, ...]) -> tuple[Message, ...]:
-    """``messages`` without a system role: its text stands at the head of the first user message."""
+    """``messages`` with the text of the system role moved to the start of the first user message."""
     system = "\n\n".join(m.content for m in messages if m.role == "system")
     rest = [m for m in messages if m.role != "system"]
     if len(rest) == len(messages):
@@ -71,6 +71,6 @@ def folded(messages: tuple[Message, ...]) -> tuple[Message, ...]:
 
 
 def body_text(body: dict[str, Any]) -> str:
-    """Compact canonical JSON of ``body``: the bytes that are sent are the bytes that are hashed."""
+    """Compact canonical JSON of ``body``. The same bytes are sent and hashed into the cache key."""
     text = json.dumps(body, ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return scalar_text(text)

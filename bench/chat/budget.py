@@ -1,4 +1,4 @@
-"""The money that a command may spend: asked for leave at the last moment before anything is sent."""
+"""The limit on what a command may spend, checked right before anything is sent."""
 
 from __future__ import annotations
 
@@ -9,16 +9,15 @@ from bench.chat.stats import Stats
 
 
 class BudgetReached(Exception):
-    """The money that ``--max-cost`` allows is spent: no further call that may cost any is sent."""
+    """The ``--max-cost`` limit is reached: no further call that may cost money is sent."""
 
 
 class Budget:
-    """``limit`` US dollars for all calls that ``stats`` counts.
+    """A limit of ``limit`` US dollars on all calls that ``stats`` counts; None is no limit.
 
-    A call's price is known only when its answer is here, so the limit can be passed, but by no more than the
-    calls that were on the wire when it was reached: :meth:`check` is called with a provider's slot in hand,
-    for every attempt, so neither a queue nor a retry sends anything afterwards. A model whose prices are all
-    known to be nothing may be called all the same, so a limit of 0 is one: nothing that costs.
+    The price of a call is known only when its answer arrives, so spending can exceed the limit by the calls
+    that were on the wire when it was reached, but by no more: :meth:`check` runs for every attempt, after the
+    call got its slot. Models known to be free may still be called, so a limit of 0 allows only those.
     """
 
     def __init__(self, limit: Decimal | None, stats: Stats) -> None:
@@ -26,8 +25,7 @@ class Budget:
         self._stats = stats
 
     def check(self, *models: Model) -> None:
-        """Raise BudgetReached where the money is spent, and one of ``models`` is not known to be free."""
-        if self.limit is None or self._stats.cost < self.limit:
-            return
-        if not all(model.free for model in models):
+        """Raise BudgetReached if the limit is reached and one of ``models`` may cost money."""
+        reached = self.limit is not None and self._stats.cost >= self.limit
+        if reached and not all(model.free for model in models):
             raise BudgetReached

@@ -1,6 +1,6 @@
-"""Replies kept on disk, so that nothing is paid for twice: diskcache, JSON text only, never a pickle.
+"""The response cache: replies on disk, so that nothing is paid for twice. JSON text only, never a pickle.
 
-The cache only saves money: whatever is wrong with it, the run goes on without it, with one warning.
+The cache only saves money: if anything is wrong with it, the run continues without it, with one warning.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 from time import monotonic
-from types import TracebackType
 from typing import Any, NoReturn
 
 import diskcache
@@ -24,9 +23,8 @@ from bench.records import Record
 
 CACHE_VERSION = 1
 """Part of every key: entries of another version are never read."""
-
 LOCK_SECONDS = 2.0
-"""Longest wait for another process that writes; afterwards its entries wait in memory."""
+"""Longest wait while another process writes; after that, new entries wait in memory."""
 RETRY_LOCKED_SECONDS = 1.0
 MOST_UNSAVED = 10_000
 
@@ -36,18 +34,42 @@ SETTINGS: dict[str, int | str] = {
     "cull_limit": 0,
     "statistics": 0,
     "tag_index": 0,
-    "disk_min_file_size": 2**40,  # values stay in the database, whatever their size
+    "disk_min_file_size": 2**40,  # values of any size stay in the database
     "sqlite_auto_vacuum": 0,
-    "sqlite_mmap_size": 0,  # a truncated file shall be an error, not a crash
+    "sqlite_mmap_size": 0,  # so that a truncated file raises an error instead of crashing the process
     "sqlite_journal_mode": "wal",
     "sqlite_synchronous": 1,
 }
 _FAULTS = (sqlite3.Error, OSError, diskcache.Timeout, ValueError, TypeError, KeyError, AttributeError)
-"""What a damaged, foreign or unwritable database makes diskcache raise."""
+"""What diskcache raises for a damaged, foreign or unwritable database."""
+
+_ANOTHER = "Name another folder by --cache, or delete this one."
+_REASONS: tuple[tuple[tuple[str, ...], str, str], ...] = (
+    (("locked",), "another process has locked it", "It will be used again once that process has ended."),
+    (
+        ("full", "no space", "quota"),
+        "the disk is full",
+        "Free some space, or name another folder by --cache.",
+    ),
+    (
+        ("readonly", "read-only", "permission", "not permitted"),
+        "it cannot be written",
+        "Change its permissions, or name another folder by --cache.",
+    ),
+    (("file exists", "not a directory"), "there is a file in its place", "Name a folder by --cache."),
+    (
+        ("unable to open",),
+        "its database cannot be opened",
+        "Check its permissions, name another folder by --cache, or delete this one.",
+    ),
+    (("refused",), "it holds an entry that Dramaturg did not write", _ANOTHER),
+    (("",), "its content is damaged, or was not written by Dramaturg", _ANOTHER),
+)
+"""What words in an error mean to a user, and what to do; the first match counts."""
 
 
 class JsonTextDisk(diskcache.Disk):  # type: ignore[misc]
-    """Keys and values are text in the database; a row in any other mode is refused, a pickle above all."""
+    """Keys and values are text in the database. A row in any other mode is refused, above all a pickle."""
 
     def put(self, key: object) -> tuple[str, bool]:
         if type(key) is not str:
@@ -70,7 +92,7 @@ class JsonTextDisk(diskcache.Disk):  # type: ignore[misc]
         return value
 
     def remove(self, file_path: object) -> None:
-        """Nothing: no entry of ours has a file, and the name in a row that is not ours may be any path."""
+        """Do nothing: our entries have no files, and a foreign row may name any path."""
 
 
 def _refuse(what: str) -> NoReturn:
@@ -83,9 +105,12 @@ class _Entry(Record):
 
 
 class ResponseCache:
-    """Final answers by request. A context manager; belongs to one thread, shared with other processes.
+    """Answers by request. A context manager that belongs to one thread; other processes may share the folder.
 
-    Where it cannot be used, ``warn`` is told once: what is wrong, what it means (``without``), what to do.
+    Args:
+        folder: Created if missing, for its owner only.
+        warn: Called once with a message if the cache cannot be used.
+        without: What that message says will happen then.
     """
 
     def __init__(
@@ -100,7 +125,7 @@ class ResponseCache:
         self._without = without
         self._warned = False
         self._unsaved: dict[str, str] = {}
-        self._try_again_at = 0.0
+        self._save_again_at = 0.0
         self._writable = True
         self._disk: Any = None
         self._claims: Claims | None = None
@@ -114,9 +139,7 @@ class ResponseCache:
     def __enter__(self) -> ResponseCache:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *exc: object) -> None:
         self.close()
 
     @staticmethod
@@ -126,17 +149,16 @@ class ResponseCache:
         return hashlib.sha256(f"{head[:-1]},{body}]".encode()).hexdigest()
 
     def get(self, key: str) -> Answer | None:
-        """The answer kept under ``key``; a row that is broken or was not written by us is a miss."""
+        """The answer to the request with ``key``; None if there is none or its row is broken or foreign."""
         text = self._unsaved.get(key)
-        if text is None:
-            if self._disk is None:
-                return None
+        if text is None and self._disk is not None:
             try:
                 text = self._disk.get(key)
-            except ValueError as error:  # refused by JsonTextDisk: this row alone is bad
+            except ValueError as error:  # refused by JsonTextDisk: only this row is bad
                 self._warn(error, "The entry is left out.")
             except _FAULTS as error:
-                self._give_up(error)
+                self._warn(error, self._without)
+                self._close_disk()
         if text is None:
             return None
         try:
@@ -146,53 +168,37 @@ class ResponseCache:
         return entry.answer if entry.key == key else None
 
     def put(self, key: str, answer: Answer) -> None:
-        """Keep ``answer`` under ``key``."""
+        """Store ``answer`` under ``key``; while the database is locked, keep it in memory."""
         if self._disk is None or not self._writable:
             return
-        text = _Entry(key=key, answer=answer).model_dump_json(exclude_none=True)
-        if self._unsaved:
-            self._hold(key, text)
-            if monotonic() >= self._try_again_at:
-                self._save_held()
-            return
-        try:
-            self._disk.set(key, text)
-        except _FAULTS as error:
-            if _is_lock(error):
-                self._warn(error, "Its entries wait in memory.")
-                self._hold(key, text)
-                self._try_again_at = monotonic() + RETRY_LOCKED_SECONDS
-            else:
-                self._stop_writing(error)
+        if len(self._unsaved) < MOST_UNSAVED:
+            self._unsaved[key] = _Entry(key=key, answer=answer).model_dump_json(exclude_none=True)
+        if monotonic() >= self._save_again_at:
+            self._save()
 
     def claim(self, key: str) -> bool:
-        """Claim the request of ``key`` before it is sent; False where another process has it in flight, whose
-        answer will be here soon. Whoever has claimed it gives it back by :meth:`release`."""
+        """Claim the request with ``key`` before sending it, and :meth:`release` it later.
+
+        Returns False if another process has it in flight, so that its answer will be here soon.
+        """
         return self._claims is None or self._claims.take(key)
 
     def release(self, key: str) -> None:
-        """Give the claim on ``key`` back, after its answer was put."""
+        """Release the claim on ``key``, after its answer was put."""
         if self._claims is not None:
             self._claims.give(key)
 
     def close(self) -> None:
-        """Save what waits in memory, and close the database."""
+        """Save the entries in memory, and close the database."""
         if self._claims is not None:
             self._claims.close()
             self._claims = None
-        if self._disk is None:
-            return
-        self._save_held()
         if self._disk is not None:
-            with contextlib.suppress(*_FAULTS):
-                self._disk.close()
-            self._disk = None
+            self._save()
+            self._close_disk()
 
-    def _hold(self, key: str, text: str) -> None:
-        if len(self._unsaved) < MOST_UNSAVED:
-            self._unsaved[key] = text
-
-    def _save_held(self) -> None:
+    def _save(self) -> None:
+        """Write all entries in memory to the database."""
         if not self._unsaved:
             return
         try:
@@ -201,63 +207,27 @@ class ResponseCache:
                     self._disk.set(key, text)
         except _FAULTS as error:
             if _is_lock(error):
-                self._try_again_at = monotonic() + RETRY_LOCKED_SECONDS
-            else:
-                self._stop_writing(error)
-        else:
-            self._unsaved.clear()
+                self._warn(error, "Its entries wait in memory.")
+                self._save_again_at = monotonic() + RETRY_LOCKED_SECONDS
+                return
+            # The disk is full or not writable; existing entries can still be read.
+            self._writable = False
+            self._warn(error, "Answers from now on are not kept.")
+        self._unsaved.clear()
 
-    def _stop_writing(self, error: BaseException) -> None:
-        """The disk is full, or not ours to write to: what is kept can still be read, and is paid for."""
-        self._writable = False
-        self._warn(error, "What is answered from now on is not kept.")
-
-    def _give_up(self, error: BaseException) -> None:
-        self._warn(error, self._without)
+    def _close_disk(self) -> None:
         with contextlib.suppress(*_FAULTS):
             self._disk.close()
         self._disk = None
 
     def _warn(self, error: BaseException, consequence: str) -> None:
-        if not self._warned:
-            self._warned = True
-            reason, hint = _told(error)
-            self._warn_user(
-                f"{self.folder}: the response cache cannot be used: {reason}. {consequence} {hint}"
-            )
-
-
-_ANOTHER = "Name another folder by --cache, or delete this one."
-_REASONS: tuple[tuple[tuple[str, ...], str, str], ...] = (
-    (("locked",), "another process has it locked", "It is used again once that has ended."),
-    (
-        ("full", "no space", "quota"),
-        "the disk is full",
-        "Free some space, or name another folder by --cache.",
-    ),
-    (
-        ("readonly", "read-only", "permission", "not permitted"),
-        "it cannot be written",
-        "Change its permissions, or name another folder by --cache.",
-    ),
-    (("file exists", "not a directory"), "a file stands in its place", "Name a folder by --cache."),
-    (
-        ("unable to open",),
-        "its database cannot be opened",
-        "Check its permissions, name another folder by --cache, or delete this one.",
-    ),
-    (("refused",), "an entry in it is not of Dramaturg's making", _ANOTHER),
-)
-"""What words of an error mean for a user, and what to do; the first that fits counts."""
-
-
-def _told(error: BaseException) -> tuple[str, str]:
-    """What is wrong with the cache, in plain words, and the hint."""
-    words = "locked" if _is_lock(error) else str(error).lower()
-    for signs, reason, hint in _REASONS:
-        if any(sign in words for sign in signs):
-            return reason, hint
-    return "what is in it is damaged, or not of Dramaturg's making", _ANOTHER
+        if self._warned:
+            return
+        self._warned = True
+        words = "locked" if _is_lock(error) else str(error).lower()
+        reason, hint = next((rest for signs, *rest in _REASONS if any(sign in words for sign in signs)))
+        message = f"{self.folder}: the response cache cannot be used: {reason}. {consequence} {hint}"
+        self._warn_user(message)
 
 
 def _is_lock(error: BaseException) -> bool:
@@ -265,7 +235,7 @@ def _is_lock(error: BaseException) -> bool:
 
 
 def _opened(folder: Path) -> Any:
-    """The database in ``folder``, made where there is none. Raises what is wrong with it."""
+    """The database in ``folder``, created if missing. Raises one of ``_FAULTS``."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     with contextlib.suppress(OSError):
         folder.chmod(0o700)

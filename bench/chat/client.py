@@ -10,15 +10,14 @@ from decimal import Decimal
 from functools import partial
 from pathlib import Path
 from time import monotonic
-from types import TracebackType
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from bench.catalog import Catalog, Model, Provider
 from bench.chat.answers import Answer
 from bench.chat.body import body_of, body_text
 from bench.chat.budget import Budget
 from bench.chat.cache import ResponseCache
-from bench.chat.faults import UNREACHABLE_HINT, Fault
+from bench.chat.faults import Fault
 from bench.chat.limits import Limits
 from bench.chat.requests import ChatRequest, Reply
 from bench.chat.retry import RetryPolicy
@@ -30,23 +29,19 @@ from bench.records import Outcome, Usage
 if TYPE_CHECKING:
     from bench.chat.endpoint import Endpoint
 
-NO_EMBEDDED = "embedded"
-"""What stands for the embedded model in cache keys where nobody gave its identity."""
-FIRST_LOOK, LONGEST_LOOK = 0.02, 0.5
-"""Seconds between looks at a call that another process has in flight."""
-
-
-class EmbeddedHandle(Protocol):
-    """The embedded model's server, running."""
-
-    @property
-    def base_url(self) -> str:
-        """Where its OpenAI-compatible API is, ``/v1`` included."""
+FIRST_POLL, LONGEST_POLL = 0.02, 0.5
+"""Polling interval in seconds while another process has the same request in flight."""
+FAILED_OUTCOMES: dict[str, Outcome] = {
+    "content_filter": "content_filter",
+    "rejected": "refused",
+    "rate_limited": "rate_limited",
+}
+"""Outcome of a call by the kind of its last fault; every other kind is ``transport``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A request as it would be sent, and the key under which its answer is kept."""
+    """A request as it would be sent, and the key of its answer in the cache."""
 
     request: ChatRequest
     model: Model
@@ -55,26 +50,40 @@ class Prepared:
     key: str
 
     def cost_of(self, usage: Usage, *, batch: bool = False) -> Decimal | None:
-        """US dollars for ``usage`` of this request; None where it is not known."""
+        """Cost of ``usage`` for this request in US dollars; None if the price is unknown."""
         heard, spoke = bool(self.request.sounds), self.request.spoken
         return self.model.cost_of(usage, batch=batch, heard=heard, spoke=spoke)
+
+    def reply(self, answer: Answer, attempts: int) -> Reply:
+        """``answer`` as a reply to this request."""
+        cost = self.cost_of(answer.usage, batch=bool(answer.batch))
+        return Reply(**dict(answer), cost=cost, attempts=attempts)
 
 
 @dataclass(slots=True)
 class _Flight:
-    """A call under way, and how many wait for it."""
+    """A call under way, and how many callers wait for it."""
 
     task: asyncio.Task[Reply]
     waiting: int = 0
 
 
 class Chat:
-    """Asks models. An async context manager; belongs to one event loop.
+    """Asks models. An async context manager that belongs to one event loop; :func:`open_chat` opens one.
 
-    ``embedded`` starts the embedded model's server; it is called in a thread, at the first call that the
-    cache does not answer. ``embedded_identity`` stands for it in cache keys. Its owner ends the server.
-    ``on_call`` hears every reply, cached ones too. Once ``max_cost`` US dollars are spent, what may cost more
-    is not sent and raises BudgetReached.
+    Args:
+        catalog: The providers and models that may be called.
+        cache: Where replies are kept; None: nowhere.
+        embedded: Starts the embedded model's server and returns the base URL of its API. Called in a thread
+            at the first call that the cache does not answer. Whoever passes it also stops the server.
+        embedded_identity: Stands for the embedded model's URL in cache keys.
+        retry: The retry policy.
+        on_call: Called with every request and its reply, cached replies included.
+        max_cost: US dollars. Once they are spent, a call that may cost more raises BudgetReached.
+        models: Catalog names of all models that will be called. If one of them lacks its API key, the first
+            call to any of them fails, before anything is paid for. Replies from the cache need no key.
+        environ: Environment variables that hold API keys.
+        dotenv: File with further variables.
     """
 
     def __init__(
@@ -82,25 +91,25 @@ class Chat:
         catalog: Catalog,
         *,
         cache: ResponseCache | None = None,
-        embedded: Callable[[], EmbeddedHandle] | None = None,
-        embedded_identity: Callable[[], str] | None = None,
+        embedded: Callable[[], str] | None = None,
+        embedded_identity: Callable[[], str] = lambda: "embedded",
         retry: RetryPolicy | None = None,
         on_call: Callable[[ChatRequest, Reply], None] | None = None,
         max_cost: Decimal | None = None,
+        models: Iterable[str] = (),
         environ: Mapping[str, str] = os.environ,
         dotenv: Path = Path(".env"),
     ) -> None:
         self.catalog = catalog
+        self.cache = cache
         self.stats = Stats()
         self._budget = Budget(max_cost, self.stats)
-        self.cache = cache
         self._embedded = embedded
         self._embedded_identity = embedded_identity
         self._retry = retry or RetryPolicy()
         self._on_call = on_call
         self._environment = Environment(environ, dotenv)
-        self._expected: frozenset[str] = frozenset()
-        self._limits: dict[str, Limits] = {}
+        self._expected = frozenset(models)
         self._endpoints: dict[str, asyncio.Task[Endpoint]] = {}
         self._identities: dict[str, str] = {}
         self._flights: dict[str, _Flight] = {}
@@ -109,13 +118,8 @@ class Chat:
     async def __aenter__(self) -> Chat:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.close()
-
-    async def close(self) -> None:
-        """End what is under way, and close all connections."""
+    async def __aexit__(self, *exc: object) -> None:
+        """Cancel all calls under way and close all connections."""
         tasks = [flight.task for flight in self._flights.values()]
         for task in tasks:
             task.cancel()
@@ -127,43 +131,38 @@ class Chat:
                 await endpoint.close()
 
     async def ask(self, request: ChatRequest) -> Reply:
-        """The reply to ``request``. Raises ProviderError where only the user can put things right."""
+        """The reply to ``request``.
+
+        Raises:
+            ProviderError: The key, the model id or the address is wrong, so only the user can fix it.
+            BudgetReached: The budget is spent and this call may cost money.
+        """
         self.stats.asked += 1
         prepared = self.prepared(request)
-        reply = self.kept(prepared)
-        if reply is None:
-            reply = await self._shared(prepared)
+        reply = self.kept(prepared) or await self._shared(prepared)
         self.stats.replied(reply)
         if self._on_call is not None:
             self._on_call(request, reply)
         return reply
 
     def prepared(self, request: ChatRequest) -> Prepared:
-        """``request`` as it would be sent, with its cache key; nothing is sent or started."""
+        """``request`` as it would be sent, with its cache key; sends and starts nothing."""
         model = self.catalog.model(request.model)
         provider = self.catalog.providers[model.provider]
+        if model.provider not in self._identities:
+            identity = self._embedded_identity() if provider.embedded else provider.base_url.rstrip("/")
+            self._identities[model.provider] = identity
         body = body_text(body_of(request, model, provider))
-        key = ResponseCache.key(self._identity(model.provider, provider), body, request.sample)
+        key = ResponseCache.key(self._identities[model.provider], body, request.sample)
         return Prepared(request, model, provider, body, key)
 
-    def _identity(self, name: str, provider: Provider) -> str:
-        """What stands for the provider in cache keys: its base URL, or the embedded model's identity."""
-        identity = self._identities.get(name)
-        if identity is None:
-            if not provider.embedded:
-                identity = provider.base_url.rstrip("/")
-            else:
-                identity = self._embedded_identity() if self._embedded_identity else NO_EMBEDDED
-            self._identities[name] = identity
-        return identity
-
     def kept(self, prepared: Prepared) -> Reply | None:
-        """The reply that the cache holds; None where there is none."""
+        """The reply in the cache; None if there is none."""
         answer = self.cache.get(prepared.key) if self.cache is not None else None
-        return None if answer is None else replace(_reply(answer, prepared, attempts=0), cached=True)
+        return None if answer is None else replace(prepared.reply(answer, 0), cached=True)
 
     async def _shared(self, prepared: Prepared) -> Reply:
-        """The reply to a call that is sent, or that an equal request in flight has sent already."""
+        """Send the request, unless an equal one is already in flight; then share its reply."""
         flight = self._flights.get(prepared.key)
         first = flight is None
         if flight is None:
@@ -187,14 +186,14 @@ class Chat:
             del self._flights[key]
 
     async def _sent(self, prepared: Prepared) -> Reply:
-        """The reply to a call that is sent, unless another process on the same cache is just sending it."""
+        """Send the request, unless another process on the same cache is sending it; then wait for that."""
         cache = self.cache
         if cache is None:
             return await self._asked(prepared)
-        wait, patience = FIRST_LOOK, monotonic() + self._retry.total_seconds
-        while not (claimed := cache.claim(prepared.key)) and monotonic() < patience:
+        wait, deadline = FIRST_POLL, monotonic() + self._retry.total_seconds
+        while not (claimed := cache.claim(prepared.key)) and monotonic() < deadline:
             await asyncio.sleep(wait)
-            wait = min(2 * wait, LONGEST_LOOK)
+            wait = min(2 * wait, LONGEST_POLL)
         try:
             return self.kept(prepared) or await self._asked(prepared)
         finally:
@@ -215,11 +214,7 @@ class Chat:
             self.stats.retried += attempts > 1
 
         async def attempt() -> Answer | Fault:
-            self.stats.in_flight += 1
-            try:
-                result = await endpoint.attempt(prepared.request, body, policy.longest_wait, start)
-            finally:
-                self.stats.in_flight -= 1
+            result = await endpoint.attempt(prepared.request, body, policy.longest_wait, start)
             if isinstance(result, Fault) and result.usage is not None:
                 self.stats.paid(result.usage, prepared.cost_of(result.usage))
             return result
@@ -232,49 +227,23 @@ class Chat:
         self._succeeded.add(prepared.request.model)
         if self.cache is not None:
             self.cache.put(prepared.key, result)
-        reply = _reply(result, prepared, attempts)
-        self.stats.spent(reply)
+        reply = prepared.reply(result, attempts)
+        self.stats.paid(result.usage, reply.cost)
         return reply
 
     def _failed(self, prepared: Prepared, fault: Fault, attempts: int, reached: bool) -> Reply:
-        """The failed reply for ``fault``. Raises ProviderError if the user has to fix something."""
+        """The reply of a call that ended in ``fault``. Raises ProviderError if only the user can fix it."""
+        model = prepared.request.model
         hopeless = fault.kind == "user" or (fault.kind == "unreachable" and not reached)
-        if hopeless or (fault.kind == "rejected" and prepared.request.model not in self._succeeded):
-            raise self._error(prepared, fault)
-        outcome: Outcome
-        if fault.kind == "content_filter":
-            outcome = "content_filter"
-        elif fault.kind == "rejected":
-            outcome = "refused"
-        else:
-            outcome = "rate_limited" if fault.kind == "rate_limited" else "transport"
+        if hopeless or (fault.kind == "rejected" and model not in self._succeeded):
+            where = f"provider {prepared.model.provider}, model {model}"
+            raise ProviderError(fault.detail, where=where, hint=fault.hint_for(model, self.catalog))
         detail = fault.detail
         if fault.wait is not None and fault.wait > self._retry.longest_wait:
             detail += f" (asked to wait {fault.wait:.0f} s, longer than {self._retry.longest_wait:.0f} s)"
         elif attempts > 1:
             detail += f" (after {attempts} attempts)"
-        return Reply(outcome, detail=detail, attempts=attempts)
-
-    def _error(self, prepared: Prepared, fault: Fault) -> ProviderError:
-        model = prepared.model
-        variable = prepared.provider.api_key_env
-        url = shown_url(prepared.provider.base_url)
-        hint = fault.hint
-        if fault.kind == "unreachable":
-            hint = UNREACHABLE_HINT
-        names = {
-            "key": variable or f"[providers.{model.provider}], which names none (api_key_env)",
-            "id": model.model,
-            "model": prepared.request.model,
-            "provider": model.provider,
-            "url": url,
-            "catalog": str(self.catalog.path),
-        }
-        return ProviderError(
-            fault.detail,
-            where=f"provider {model.provider}, model {prepared.request.model}",
-            hint=hint.format_map(names),
-        )
+        return Reply(FAILED_OUTCOMES.get(fault.kind, "transport"), detail=detail, attempts=attempts)
 
     async def _endpoint(self, prepared: Prepared) -> Endpoint:
         """The provider's endpoint, opened by the first call that needs it."""
@@ -285,42 +254,21 @@ class Chat:
             self._endpoints[name] = opening
         return opening.result() if opening.done() else await asyncio.shield(opening)
 
-    def expect(self, models: Iterable[str]) -> None:
-        """Say which models of the catalog will be asked: a key that one of them lacks stops the first call to
-        any, before others are paid. What the cache answers needs no key."""
-        self._expected = frozenset(models)
-
     async def _opened(self, name: str, provider: Provider) -> Endpoint:
         for other in sorted({self.catalog.model(model).provider for model in self._expected}):
             key_of(other, self.catalog.providers[other], self._environment)
         key = key_of(name, provider, self._environment)
-        if not (provider.embedded or is_http(provider.base_url)):
-            raise ProviderError(
-                f"{shown_url(provider.base_url)!r} is no HTTP address",
-                where=f"provider {name}",
-                hint=f"Set base_url in [providers.{name}] of {self.catalog.path}.",
-            )
         base_url = provider.base_url
         if provider.embedded:
             if self._embedded is None:
                 raise ProviderError("the embedded model is not available here", where=f"provider {name}")
-            base_url = (await asyncio.to_thread(self._embedded)).base_url
+            base_url = await asyncio.to_thread(self._embedded)
+        elif not is_http(base_url):
+            raise ProviderError(
+                f"invalid HTTP address {shown_url(base_url)!r}",
+                where=f"provider {name}",
+                hint=f"Set base_url in [providers.{name}] of {self.catalog.path}.",
+            )
         from bench.chat.endpoint import Endpoint  # late: a run from the cache never loads the client
 
-        return Endpoint(name, provider, base_url, key, Limits(provider))
-
-
-def _reply(answer: Answer, prepared: Prepared, attempts: int) -> Reply:
-    return Reply(
-        outcome=answer.outcome,
-        text=answer.text,
-        finish_reason=answer.finish_reason,
-        usage=answer.usage,
-        cost=prepared.cost_of(answer.usage, batch=bool(answer.batch)),
-        system_fingerprint=answer.system_fingerprint,
-        served_model=answer.served_model,
-        detail=answer.detail,
-        batch=answer.batch,
-        attempts=attempts,
-        sound=answer.sound,
-    )
+        return Endpoint(provider, base_url, key, Limits(provider))

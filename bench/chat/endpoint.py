@@ -1,6 +1,7 @@
-"""One provider on the wire: its client, its limits, and one attempt at a call.
+"""One provider on the wire: its clients, its limits, and one attempt at a call.
 
-The ``openai`` package is imported here only, and this module only when something has to be sent.
+Only this module and ``batch_api`` import the ``openai`` package, and they are loaded only when something has
+to be sent.
 """
 
 from __future__ import annotations
@@ -29,39 +30,40 @@ from openai import (
 
 from bench.catalog import Provider
 from bench.chat.answers import Answer, answer_from
-from bench.chat.faults import ADDRESS_HINT, Fault, fault_of
+from bench.chat.faults import ADDRESS_HINT, UNREACHABLE_HINT, Fault, fault_of
 from bench.chat.limits import Limits
 from bench.chat.requests import ChatRequest
 from bench.chat.secrets import redacted, secrets_of, shown_url
 from bench.chat.waits import reset_in, wait_asked
 
 LARGEST_ANSWER = 8 * 2**20
-"""Bytes of one response body; a longer one is not read to its end."""
+"""Largest response body in bytes; reading stops there."""
 LARGEST_COMPRESSED = 2**17
-"""The same of a body that came compressed, though none is asked for: it may unfold a thousandfold."""
+"""The same for a body that came compressed although we asked for none: it may expand a thousandfold."""
 CALLS_PER_CLIENT = 8
-"""Calls at once of one client. Its connection pool looks at all its connections at every request: with one
+"""Calls at once through one client. Its connection pool checks all its connections at every request: with one
 client for all, a call takes 0.9 ms of CPU at 64 at once and 4 ms at 500; with several, 0.9 ms at either."""
 CONNECT_SECONDS = 10.0
 KEEP_ALIVE_SECONDS = 30.0
 
 _CONNECT_ERRORS = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.ProxyError)
 _ADDRESS_ERRORS = (httpx2.InvalidURL, httpx2.UnsupportedProtocol, httpx2.LocalProtocolError)
-_NOISY = ("openai", "httpx2", "httpcore2")
-"""Loggers that may print URLs and headers, keys among them, at levels below warning."""
+_NOISY_LOGGERS = ("openai", "httpx2", "httpcore2")
+"""Below warning level they may print URLs and headers with keys."""
+_CLIENT_HEADERS = ("Lang", "Package-Version", "OS", "Arch", "Runtime", "Runtime-Version", "Async")
+"""Endings of the ``X-Stainless-`` headers by which the client describes this machine."""
 
 
 class AnswerTooLarge(httpx2.ReadError):
-    """A response body beyond the limit."""
+    """A response body over the limit."""
 
 
 class Endpoint:
-    """A provider's clients for the life of a run. Opened in the event loop that uses it."""
+    """A provider's clients for the duration of a run. Opened in the event loop that uses it."""
 
-    def __init__(self, name: str, provider: Provider, base_url: str, key: str | None, limits: Limits) -> None:
-        for logger in _NOISY:
+    def __init__(self, provider: Provider, base_url: str, key: str | None, limits: Limits) -> None:
+        for logger in _NOISY_LOGGERS:
             logging.getLogger(logger).setLevel(logging.WARNING)
-        self.name = name
         self.provider = provider
         self.secrets = secrets_of(provider, key)
         self.reached = False
@@ -77,9 +79,13 @@ class Endpoint:
     async def attempt(
         self, request: ChatRequest, body: bytes, longest_wait: float, start: Callable[[], None]
     ) -> Answer | Fault:
-        """Send ``body`` once, within the provider's limits. ``longest_wait`` caps budgets' reset times.
+        """Send ``body`` once, within the provider's limits.
 
-        ``start`` is called when the slot is there and nothing stands between it and the wire; it may raise.
+        Args:
+            request: The request that ``body`` encodes.
+            body: The JSON to send.
+            longest_wait: Upper bound in seconds for waits derived from rate limit resets.
+            start: Called once the call has its slot, right before it is sent; may raise.
         """
         async with self._limits.slot(request.role):
             start()
@@ -104,7 +110,7 @@ class Endpoint:
             return self._refused(error.response, error.body, longest_wait)
         except (TimeoutError, APITimeoutError) as error:
             if isinstance(error.__cause__, httpx2.ConnectTimeout):
-                return Fault("unreachable", f"no connection within {CONNECT_SECONDS:g} s")
+                return Fault("unreachable", f"no connection within {CONNECT_SECONDS:g} s", UNREACHABLE_HINT)
             return Fault("transport", f"no complete answer within {self.provider.timeout_seconds:g} s")
         except (APIConnectionError, httpx2.HTTPError, httpx2.InvalidURL, OpenAIError) as error:
             return _connection_fault(error.__cause__ if isinstance(error, APIConnectionError) else error)
@@ -127,7 +133,7 @@ class Endpoint:
 
     @contextmanager
     def _lent_client(self) -> Iterator[AsyncOpenAI]:
-        """A client with room for one more call; the last one used comes first, so its connection is warm."""
+        """A client with room for one more call; the most recently used one, whose connection is open."""
         if not self._free:
             client = self._new_client()
             self._clients.append(client)
@@ -147,7 +153,7 @@ def new_client(
     tls: ssl.SSLContext | None = None,
     bounded: bool = True,
 ) -> AsyncOpenAI:
-    """A client that retries nothing. Where it is ``bounded``, no body is read beyond LARGEST_ANSWER."""
+    """A client that never retries. If ``bounded``, it reads no body beyond ``LARGEST_ANSWER``."""
     url = urlsplit(base_url)
     timeout = httpx2.Timeout(
         provider.timeout_seconds, connect=min(CONNECT_SECONDS, provider.timeout_seconds), pool=None
@@ -164,31 +170,27 @@ def new_client(
         follow_redirects=False,
         event_hooks={"response": [_bound] if bounded else []},
     )
-    client = AsyncOpenAI(
+    return AsyncOpenAI(
         api_key=key or "none",
         base_url=urlunsplit(url._replace(query="", fragment="")),
         default_query=dict(parse_qsl(url.query)),
-        default_headers=_headers(provider, key, url.hostname or ""),
+        default_headers=_headers(provider, url.hostname or ""),
         timeout=timeout,
         max_retries=0,
         http_client=http,
     )
-    # Else the first calls wait for threads and `uname`, to learn what goes into a header that is dropped.
-    client._platform = "Unknown"
-    return client
 
 
 def _tls(base_url: str) -> ssl.SSLContext:
-    """What the clients of a provider share; authorities are loaded only where there is TLS to check."""
+    """The TLS context that a provider's clients share; loads certificate authorities only if needed."""
     if urlsplit(base_url).scheme == "http":
         return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     return httpx2.create_ssl_context()
 
 
-def _headers(provider: Provider, key: str | None, host: str) -> dict[str, str]:
-    """The provider's headers, less all that the client would add from the environment or about the host."""
-    dropped = ["X-Stainless-Lang", "X-Stainless-Package-Version", "X-Stainless-OS", "X-Stainless-Arch"]
-    dropped += ["X-Stainless-Runtime", "X-Stainless-Runtime-Version", "X-Stainless-Async"]
+def _headers(provider: Provider, host: str) -> dict[str, str]:
+    """The provider's headers, without those the client would add from the environment or about the host."""
+    dropped = [f"X-Stainless-{name}" for name in _CLIENT_HEADERS]
     ambient = os.environ.get("OPENAI_CUSTOM_HEADERS", "").splitlines()
     dropped += [line.partition(":")[0].strip() for line in ambient if ":" in line]
     if host != "api.openai.com":
@@ -199,7 +201,7 @@ def _headers(provider: Provider, key: str | None, host: str) -> dict[str, str]:
 
 
 async def _bound(response: httpx2.Response) -> None:
-    """A response hook: reading the body stops at the limit."""
+    """A response hook that stops reading the body at the limit."""
     encoded = response.headers.get("content-encoding", "identity") != "identity"
     limit = LARGEST_COMPRESSED if encoded else LARGEST_ANSWER
     announced = response.headers.get("content-length", "0")
@@ -228,21 +230,21 @@ class _Bounded(httpx2.AsyncByteStream):
 
 
 def _connection_fault(error: BaseException | None) -> Fault:
-    """The fault of a call that broke without a response. Texts that may hold a URL are not kept."""
+    """The fault of a call that ended without a response. Drops texts that may hold a URL."""
     if isinstance(error, AnswerTooLarge):
         return Fault("transport", f"{error}; the limit is {LARGEST_ANSWER} bytes")
     if isinstance(error, _ADDRESS_ERRORS):
         return Fault("user", "the request cannot be sent to this address", ADDRESS_HINT)
     if isinstance(error, _CONNECT_ERRORS):
-        return Fault("unreachable", f"no connection ({_system_words(error)})")
+        return Fault("unreachable", f"no connection ({_system_message(error)})", UNREACHABLE_HINT)
     if isinstance(error, httpx2.DecodingError):
         return Fault("transport", "the answer is compressed and damaged")
     name = type(error).__name__ if error is not None else "connection error"
     return Fault("transport", f"the connection was lost ({name})")
 
 
-def _system_words(error: BaseException) -> str:
-    """What the operating system said, found along the chain of causes."""
+def _system_message(error: BaseException) -> str:
+    """The operating system's message, found along the chain of causes."""
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, OSError) and cause.strerror and not str(cause.strerror).startswith("["):

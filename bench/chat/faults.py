@@ -1,4 +1,4 @@
-"""Failures of a call: what each status or error code means, and whether a retry can help."""
+"""Failures of a call: what each status or error code means, and whether a retry may help."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from bench.chat.secrets import REDACTED, redacted
+from bench.catalog import Catalog
+from bench.chat.secrets import REDACTED, redacted, shown_url
 from bench.records import Usage
 
 FaultKind = Literal["unreachable", "transport", "rate_limited", "rejected", "content_filter", "user"]
-"""``unreachable``: no connection came about. ``rejected``: a 400 or its like, which no retry can fix.
+"""``unreachable``: no connection was made. ``rejected``: a 400 or similar, which no retry fixes.
 ``user``: the key, the model id or the address is wrong."""
 
 RETRIED: frozenset[FaultKind] = frozenset({"unreachable", "transport", "rate_limited"})
@@ -40,7 +41,7 @@ STATUS_RULES: dict[int, tuple[FaultKind, str]] = {
     425: ("transport", ""),
     429: ("rate_limited", ""),
 }
-"""What a status means; others: 3xx is a wrong address, other 4xx are rejections, 5xx are retried."""
+"""What a status means. Of the others, 3xx is a wrong address, 4xx is a rejection, and 5xx is retried."""
 
 CODE_STATUS: tuple[tuple[str, int], ...] = (
     ("insufficient_quota", 402),
@@ -60,7 +61,7 @@ CODE_STATUS: tuple[tuple[str, int], ...] = (
     ("invalid_argument", 400),
     ("context_length", 400),
 )
-"""Words in an error's code or type, for error objects whose status says nothing; the first match counts."""
+"""Words in an error's code or type, for error objects without a status; the first match counts."""
 
 _FILTER_WORDS = re.compile(r"content[_ ]?(filter|policy|management)|moderation|flagged|safety", re.IGNORECASE)
 _TAGS = re.compile(r"(?s)<(script|style)\b.*?</\1>|<[^>]*>")
@@ -69,33 +70,48 @@ LONGEST_MESSAGE = 300
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Why an attempt gave no answer; ``detail`` is fit to be printed and kept."""
+    """Why an attempt gave no answer. ``detail`` holds no secret and can be printed and stored."""
 
     kind: FaultKind
     detail: str
     hint: str = ""
+    """A template; :meth:`hint_for` fills it in."""
     wait: float | None = None
     """Seconds that the provider asked to wait."""
     seconds: float = 0.0
-    """What the attempt took, its wait for a slot left out."""
+    """Duration of the attempt, without its wait for a slot."""
     usage: Usage | None = None
-    """Tokens that the provider counts, and charges, though it gave no answer that can be used."""
+    """Tokens that the provider counts and charges, although its answer cannot be used."""
 
     @property
     def retried(self) -> bool:
-        """Whether another attempt may end better."""
+        """Whether another attempt may succeed."""
         return self.kind in RETRIED
+
+    def hint_for(self, name: str, catalog: Catalog) -> str:
+        """The hint for a user who asked the model ``name`` of ``catalog``."""
+        model = catalog.model(name)
+        provider = catalog.providers[model.provider]
+        no_variable = f"[providers.{model.provider}], which names none (api_key_env)"
+        return self.hint.format(
+            key=provider.api_key_env or no_variable,
+            id=model.model,
+            model=name,
+            provider=model.provider,
+            url=shown_url(provider.base_url),
+            catalog=catalog.path,
+        )
 
 
 def fault_of(status: int, payload: object, secrets: Iterable[str], wait: float | None = None) -> Fault:
     """The fault that an HTTP status with its decoded body (or text) means."""
     error = _error_in(payload)
-    words = " ".join(str(error.get(k) or "") for k in ("code", "type", "status"))
-    said = shortened(_message_in(error, payload), secrets)
-    detail = f"HTTP {status}: {said}" if said else f"HTTP {status}"
-    if status in (400, 403, 422) and _filtered(words, error, status):
+    codes = _codes(error)
+    message = shortened(_message_in(error, payload), secrets)
+    detail = f"HTTP {status}: {message}" if message else f"HTTP {status}"
+    if status in (400, 403, 422) and _filtered(codes, error, status):
         return Fault("content_filter", detail)
-    if status == 429 and re.search("insufficient_quota|billing", words):
+    if status == 429 and re.search("insufficient_quota|billing", codes):
         return Fault("user", detail, CREDIT_HINT)
     if status in STATUS_RULES:
         kind, hint = STATUS_RULES[status]
@@ -108,19 +124,19 @@ def fault_of(status: int, payload: object, secrets: Iterable[str], wait: float |
     return Fault(kind, detail, hint, wait)
 
 
-def fault_in_success(payload: Mapping[str, Any], secrets: Iterable[str], wait: float | None = None) -> Fault:
+def fault_in_success(payload: Mapping[str, Any], secrets: Iterable[str]) -> Fault:
     """The fault of an error object that came with status 200; its code stands in for the status."""
     error = _error_in(payload)
     status = _status_of(error)
     if status is None:
-        said = shortened(_message_in(error, payload), secrets)
-        return Fault("transport", f"an error came with status 200: {said or 'without a message'}")
-    return fault_of(status, payload, secrets, wait)
+        message = shortened(_message_in(error, payload), secrets) or "without a message"
+        return Fault("transport", f"an error came with status 200: {message}")
+    return fault_of(status, payload, secrets)
 
 
 def shortened(text: str, secrets: Iterable[str]) -> str:
-    """A provider's message on one line, without markup, secrets and excess."""
-    for secret in secrets:  # before anything is cut, or a secret might be cut in two
+    """A provider's message on one line, without markup and secrets, cut to ``LONGEST_MESSAGE``."""
+    for secret in secrets:  # before any cut, which could leave half a secret
         text = text.replace(secret, REDACTED)
     line = " ".join(redacted(_TAGS.sub(" ", text[:20_000]), secrets).split())
     line = "".join(c for c in line if c.isprintable())
@@ -150,13 +166,18 @@ def _message_in(error: Mapping[str, Any], payload: object) -> str:
     return payload if isinstance(payload, str) else ""
 
 
-def _filtered(words: str, error: Mapping[str, Any], status: int) -> bool:
+def _codes(error: Mapping[str, Any]) -> str:
+    return " ".join(str(error.get(key) or "") for key in ("code", "type", "status"))
+
+
+def _filtered(codes: str, error: Mapping[str, Any], status: int) -> bool:
+    """Whether the provider's content filter rejected the request."""
     metadata = error.get("metadata")
     if isinstance(metadata, dict) and metadata.get("reasons"):
         return True
     inner = error.get("innererror")
     inner_code = str(inner.get("code")) if isinstance(inner, dict) else ""
-    text = f"{words} {inner_code}" + (f" {error.get('message')}" if status == 403 else "")
+    text = f"{codes} {inner_code}" + (f" {error.get('message')}" if status == 403 else "")
     return _FILTER_WORDS.search(text) is not None
 
 
@@ -167,7 +188,7 @@ def _status_of(error: Mapping[str, Any]) -> int | None:
             value = int(value)
         if isinstance(value, int) and 400 <= value <= 599:
             return value
-    words = " ".join(str(error.get(k) or "") for k in ("code", "type", "status")).lower()
-    if _FILTER_WORDS.search(words):
+    codes = _codes(error).lower()
+    if _FILTER_WORDS.search(codes):
         return 400
-    return next((status for word, status in CODE_STATUS if word in words), None)
+    return next((status for word, status in CODE_STATUS if word in codes), None)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from bench.catalog import Catalog
 from bench.chat.cache import ResponseCache
-from bench.chat.client import Chat, EmbeddedHandle
+from bench.chat.client import Chat
 from bench.chat.requests import ChatRequest, Reply
 
 
@@ -56,10 +56,10 @@ async def open_chat(
             responses = stack.enter_context(ResponseCache(cache, warn, without=without_cache))
         slots = [provider.max_concurrent for provider in catalog.providers.values() if provider.embedded]
 
-        def start_embedded() -> EmbeddedHandle:
+        def start_embedded() -> str:
             from bench.local import EmbeddedServer
 
-            return stack.enter_context(EmbeddedServer(slots=max(slots)))
+            return stack.enter_context(EmbeddedServer(slots=max(slots))).base_url
 
         def identity() -> str:
             from bench.local import embedded_identity
@@ -73,6 +73,6 @@ async def open_chat(
             embedded_identity=identity,
             on_call=on_call,
             max_cost=max_cost,
+            models=models,
         ) as chat:
-            chat.expect(models)
             yield chat

@@ -1,4 +1,4 @@
-"""What is asked of a model, and how it ended."""
+"""A request to a model, and the reply."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from bench.records import Message, Outcome, Role, Usage
 
 SOUND_TOKENS_HEARD = 10
 SOUND_TOKENS_SPOKEN = 20
-"""Tokens that a second of sound takes, for estimates: a prompt's and an answer's, as OpenAI counts them."""
+"""Tokens per second of sound in a prompt and in an answer, as OpenAI counts them; for estimates."""
 
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
 class Sound:
-    """A sound file to be sent: ``format`` as the chat API names it."""
+    """A sound file to send; ``format`` is the chat API's name for it."""
 
     format: str
     data: bytes = field(repr=False)
@@ -28,57 +28,57 @@ class Sound:
 
 @dataclass(frozen=True, slots=True)
 class ChatRequest:
-    """One call as the protocols ask for it; ``model`` is a name of the catalog."""
+    """One call as a protocol requests it; ``model`` is a name in the catalog."""
 
     model: str
     role: Role
     messages: tuple[Message, ...]
     parameters: Mapping[str, JsonValue] = field(default_factory=dict)
-    """Sampling parameters as sent, the model's own merged in already."""
+    """Sampling parameters as sent, already merged with the model's own."""
     response_schema: Mapping[str, JsonValue] | None = None
-    """JSON Schema of the answer; sent where the model takes one, else left out."""
+    """JSON Schema of the answer; sent only to models that accept one."""
     seed: int | None = None
     sample: int = 0
-    """Tells equal requests apart that shall be answered anew: part of the cache key, never sent."""
+    """Distinguishes repeats of an equal request: part of the cache key, never sent."""
     sounds: tuple[Sound, ...] = ()
-    """Go with the last message, after its text."""
+    """Sent with the last message, after its text."""
 
     @property
     def spoken(self) -> bool:
-        """Whether the answer is asked for as sound."""
+        """Whether the request asks for a spoken answer."""
         return "audio" in self.parameters
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """How a call ended. ``text`` is kept whatever the outcome; ``detail`` says why it is not ok."""
+    """How a call ended. ``text`` is kept for every outcome; ``detail`` says why the outcome is not ``ok``."""
 
     outcome: Outcome
     text: str = ""
     finish_reason: str | None = None
     usage: Usage | None = None
     cost: Decimal | None = None
-    """US dollars by the catalog's prices; None where the price is unknown or nothing was answered."""
+    """US dollars by the catalog's prices; None if the price is unknown or there was no answer."""
     system_fingerprint: str | None = None
     served_model: str | None = None
     detail: str = ""
     batch: bool | None = None
-    """True where it came through the provider's Batch API."""
+    """True if it came through the provider's Batch API."""
     cached: bool = False
-    """Nothing was sent for it: it came from the cache, or from an equal request in flight."""
+    """Whether it came from the cache or from an equal request in flight, so nothing was sent for it."""
     attempts: int = 0
-    """Requests sent for it; 0 where it came from the cache."""
+    """Requests sent for it; 0 if it came from the cache."""
     sound: str | None = field(default=None, repr=False)
-    """The answer's sound file in base64, as it came; ``text`` is then its transcript."""
+    """The answer's sound file in base64, as received; ``text`` is then its transcript."""
 
 
 def scalar_text(text: str) -> str:
-    """``text`` with lone surrogates, which no UTF-8 file can hold, replaced by U+FFFD."""
+    """``text`` with lone surrogates replaced by U+FFFD, so that it can be written as UTF-8."""
     return text if text.isascii() else _SURROGATES.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def estimated_tokens(text: str) -> int:
-    """Tokens of ``text``, roughly: one for 4 characters, or for 2 where they are not ASCII."""
+    """A rough token count of ``text``: one per 4 ASCII characters and one per 2 others."""
     if text.isascii():
         return -(-len(text) // 4)
     ascii_count = sum(map(str.isascii, text))

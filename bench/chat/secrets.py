@@ -1,10 +1,12 @@
-"""Keys from the environment or a ``.env`` file, and their removal from everything that is printed or kept."""
+"""Reads API keys from the environment or ``.env``, and redacts secrets in text that is printed or kept."""
 
 from __future__ import annotations
 
+import os
 import re
 from base64 import b64encode
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 from pathlib import Path
 from urllib.parse import parse_qsl, quote, quote_plus, unquote, urlsplit
 
@@ -15,7 +17,7 @@ from bench.errors import ProviderError
 
 REDACTED = "[redacted]"
 SHORTEST_SECRET = 6
-"""Shorter values are not looked for: they would be found in plain words."""
+"""Shorter values are not redacted, because they occur in ordinary words."""
 
 _KEY_SHAPES = re.compile(
     r"""(?ix)
@@ -34,31 +36,28 @@ _HARMLESS_QUERIES = frozenset({"api-version"})
 
 
 class Environment:
-    """Environment variables, with those of ``.env`` in the current folder behind them, read when needed."""
+    """Environment variables; those of ``.env`` in the current folder count where a variable is not set."""
 
-    def __init__(self, environ: Mapping[str, str], dotenv: Path) -> None:
+    def __init__(self, environ: Mapping[str, str] = os.environ, dotenv: Path = Path(".env")) -> None:
         self._environ = environ
         self._dotenv = dotenv
-        self._from_file: dict[str, str] | None = None
 
     def get(self, name: str) -> str | None:
-        """The value of ``name`` without surrounding blanks; None where it is unset or blank."""
-        return (self._environ.get(name) or self._file().get(name) or "").strip() or None
+        """The value of ``name`` without surrounding whitespace; None if it is unset or blank."""
+        return (self._environ.get(name) or self._from_file.get(name) or "").strip() or None
 
-    def _file(self) -> dict[str, str]:
-        if self._from_file is None:
-            try:
-                values = dotenv_values(self._dotenv, interpolate=False) if self._dotenv.is_file() else {}
-            except (OSError, UnicodeDecodeError):
-                raise ProviderError(
-                    "cannot be read as UTF-8 text", where=str(self._dotenv), hint="Fix or remove the file."
-                ) from None
-            self._from_file = {name: value for name, value in values.items() if value}
-        return self._from_file
+    @cached_property
+    def _from_file(self) -> Mapping[str, str | None]:
+        try:
+            return dotenv_values(self._dotenv, interpolate=False) if self._dotenv.is_file() else {}
+        except (OSError, UnicodeDecodeError):
+            raise ProviderError(
+                "cannot be read as UTF-8 text", where=str(self._dotenv), hint="Fix or remove the file."
+            ) from None
 
 
 def key_of(name: str, provider: Provider, environment: Environment) -> str | None:
-    """The provider's key, or None where it needs none. Raises ProviderError that names the variable."""
+    """The provider's API key, or None if it needs none. Raises ProviderError that names the variable."""
     variable = provider.api_key_env
     if variable is None:
         return None
@@ -70,7 +69,7 @@ def key_of(name: str, provider: Provider, environment: Environment) -> str | Non
         )
     if not (key.isascii() and key.isprintable()):
         raise ProviderError(
-            f"the value of {variable} has characters that no HTTP header may hold",
+            f"the value of {variable} has characters that are not allowed in an HTTP header",
             where=where,
             hint=f"Set {variable} to the key alone.",
         )
@@ -78,29 +77,30 @@ def key_of(name: str, provider: Provider, environment: Environment) -> str | Non
 
 
 def secrets_of(provider: Provider, key: str | None) -> tuple[str, ...]:
-    """All secret strings that calls to ``provider`` carry: key, header values, userinfo, query values; each
-    also as it looks in a URL, and userinfo as the header that it becomes."""
-    found: set[str] = set()
-    if key:
-        found.add(key)
-    found.update(v for k, v in provider.headers.items() if k.lower() not in _HARMLESS_HEADERS)
-    found.update(v.split(None, 1)[1] for v in list(found) if v.lower().startswith(("bearer ", "basic ")))
+    """All secret strings in calls to ``provider``, longest first.
+
+    These are the key, header values, userinfo and query values, each also as it looks in a URL, and userinfo
+    as the header that it becomes.
+    """
+    secrets = {key} if key else set()
+    secrets.update(v for k, v in provider.headers.items() if k.lower() not in _HARMLESS_HEADERS)
+    secrets.update(v.split(None, 1)[1] for v in list(secrets) if v.lower().startswith(("bearer ", "basic ")))
     try:
         url = urlsplit(provider.base_url)
-        found.update(part for part in (url.username, url.password) if part)
+        secrets.update(part for part in (url.username, url.password) if part)
         if url.username or url.password:
             pair = f"{unquote(url.username or '')}:{unquote(url.password or '')}"
-            found.add(b64encode(pair.encode()).decode())
-        found.update(value for name, value in parse_qsl(url.query) if name not in _HARMLESS_QUERIES)
+            secrets.add(b64encode(pair.encode()).decode())
+        secrets.update(value for name, value in parse_qsl(url.query) if name not in _HARMLESS_QUERIES)
     except ValueError:
         pass
-    for read in (unquote, lambda part: quote(part, safe=""), quote_plus):
-        found.update(read(part) for part in list(found))
-    return tuple(sorted((s for s in found if len(s) >= SHORTEST_SECRET), key=len, reverse=True))
+    for encode in (unquote, lambda part: quote(part, safe=""), quote_plus):
+        secrets.update([encode(part) for part in secrets])
+    return tuple(sorted((s for s in secrets if len(s) >= SHORTEST_SECRET), key=len, reverse=True))
 
 
 def redacted(text: str, secrets: Iterable[str]) -> str:
-    """``text`` without the given secrets and without anything that has the shape of a key."""
+    """``text`` without the given secrets and without anything that looks like a key."""
     for secret in secrets:
         text = text.replace(secret, REDACTED)
     return _KEY_SHAPES.sub(REDACTED, text)
@@ -116,7 +116,7 @@ def is_http(url: str) -> bool:
 
 
 def shown_url(url: str) -> str:
-    """``url`` without userinfo and query, fit to be printed."""
+    """``url`` without userinfo and query, safe to print."""
     try:
         parts = urlsplit(url)
         host = parts.netloc.rpartition("@")[2]

@@ -1,4 +1,4 @@
-"""What a run's calls came to so far."""
+"""Counters over a run's calls."""
 
 from __future__ import annotations
 
@@ -12,34 +12,28 @@ from bench.records import Usage
 
 @dataclass(slots=True)
 class Stats:
-    """Counters over all calls of one Chat. Tokens and cost are of what was sent, not of cached replies."""
+    """Counters over all calls of one Chat. Tokens and cost exclude replies from the cache."""
 
     asked: int = 0
     cached: int = 0
     sent: int = 0
     """Requests on the wire, retries included."""
     retried: int = 0
-    in_flight: int = 0
     outcomes: Counter[str] = field(default_factory=Counter)
     prompt_tokens: int = 0
     completion_tokens: int = 0
     cost: Decimal = Decimal(0)
-    """US dollars spent, as far as prices are known."""
+    """US dollars spent, counting only calls whose price is known."""
     unpriced: int = 0
-    """Answered calls whose price is unknown, so that ``cost`` is a lower bound where this is not 0."""
+    """Answered calls whose price is unknown; unless this is 0, ``cost`` is a lower bound."""
 
     def replied(self, reply: Reply) -> None:
-        """Count one reply, sent for or cached."""
+        """Count one reply, cached or not."""
         self.outcomes[reply.outcome] += 1
         self.cached += reply.cached
 
-    def spent(self, reply: Reply) -> None:
-        """Count tokens and cost of one answer that was sent for, whoever still waits for it."""
-        if reply.usage is not None:
-            self.paid(reply.usage, reply.cost)
-
     def paid(self, usage: Usage, cost: Decimal | None) -> None:
-        """Count what one answer took, a useless one too."""
+        """Count the tokens and cost of one answer, including an answer that could not be used."""
         self.prompt_tokens += usage.prompt_tokens
         self.completion_tokens += usage.completion_tokens
         if cost is None:

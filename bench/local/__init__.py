@@ -1,4 +1,4 @@
-"""The embedded model: a real llama.cpp server in a child process, with no account and no key."""
+"""The embedded model: a llama.cpp server in a child process. Needs no account and no key."""
 
 from bench.local.embedded import EmbeddedModelError, EmbeddedServer, embedded_identity, serve_local
 

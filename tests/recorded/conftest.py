@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from bench.catalog import load_catalog
-from bench.chat import Chat, EmbeddedHandle, RetryPolicy, Stats
+from bench.chat import Chat, RetryPolicy, Stats
 from bench.protocols import protocol_for
 from bench.records import Call, Conversation, Judgement
 from bench.results import ResultsTree
@@ -26,23 +26,16 @@ EXPECTED = recording.folders_in_use()[1]
 SUITE = "recorded"
 
 
-@dataclass(frozen=True)
-class Replayed:
-    """Stands for the embedded server: an address where nobody listens."""
-
-    base_url: str = f"{recording.EMBEDDED}/v1"
-
-
 @pytest.fixture(scope="session")
-def embedded(record_mode: str) -> Iterator[EmbeddedHandle]:
-    """The embedded model's server, which runs only where cassettes are recorded."""
+def embedded(record_mode: str) -> Iterator[str]:
+    """Base URL of the embedded model's server, which runs only while cassettes are recorded."""
     if record_mode == "none":
-        yield Replayed()
+        yield f"{recording.EMBEDDED}/v1"  # an address where nobody listens
         return
     from bench.local.embedded import EmbeddedServer
 
     with EmbeddedServer() as server:
-        yield server
+        yield server.base_url
 
 
 @dataclass(frozen=True)
@@ -93,13 +86,13 @@ class Play:
     """Plays the recorded suite, or asks single questions, through the embedded server or its cassette."""
 
     folder: Path
-    handle: EmbeddedHandle
+    embedded_url: str
 
     def chat(self) -> Chat:
         """A Chat without cache, retries or an environment."""
         return Chat(
             load_catalog(HERE / "models.toml"),
-            embedded=lambda: self.handle,
+            embedded=lambda: self.embedded_url,
             retry=RetryPolicy(attempts=1),
             environ={},
             dotenv=self.folder / ".env",
@@ -124,7 +117,7 @@ class Play:
 
 
 @pytest.fixture
-def play(tmp_path: Path, embedded: EmbeddedHandle) -> Play:
+def play(tmp_path: Path, embedded: str) -> Play:
     return Play(tmp_path, embedded)
 
 

@@ -66,9 +66,4 @@ def test_recorded_tests_reach_no_network(play: Play, record_mode: str) -> None:
         pytest.skip("while recording there is a server to reach")
     blocked = pytest.RaisesExc(RuntimeError, match="Network is disabled")
     with pytest.RaisesGroup(blocked, flatten_subgroups=True):
-        together(Play(play.folder, _Handle("http://127.0.0.1:9/v1")), ("Name a bird.",))
-
-
-class _Handle:
-    def __init__(self, base_url: str) -> None:
-        self.base_url = base_url
+        together(Play(play.folder, "http://127.0.0.1:9/v1"), ("Name a bird.",))
