@@ -96,7 +96,7 @@ def test_a_missing_pyarrow_is_named_with_a_hint(tree: ResultsTree, monkeypatch: 
 def test_unknown_suites_and_languages_are_the_users_mistake(tree: ResultsTree) -> None:
     with pytest.raises(UserError, match="no results of suite 'other'"):
         tidy_table(tree, "other")
-    with pytest.raises(UserError, match=r"There are: en, ru"):
+    with pytest.raises(UserError, match="en, ru"):
         tidy_table(tree, "synthetic", ["de"])
 
 
