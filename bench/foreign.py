@@ -1,11 +1,22 @@
-"""Read files that other programs wrote, without trusting them."""
+"""Read files that other programs wrote, without trusting them.
+
+A feature declares a foreign format as subclasses of :class:`Foreign` and reads it with :func:`checked`. What
+it cannot use becomes a :class:`Problem`; the rest is imported.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated, TypeVar
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints, ValidationError
+from pydantic_core import PydanticCustomError
+
+M = TypeVar("M", bound=BaseModel)
 
 MOST_PRINTED = 50
 """Problems of a file that are printed one by one."""
@@ -33,6 +44,44 @@ class Unreadable(Exception):
     def __init__(self, text: str, place: str = "") -> None:
         self.place = place
         super().__init__(text)
+
+
+class Foreign(BaseModel):
+    """Base of foreign formats: exact types; unknown keys are ignored."""
+
+    model_config = ConfigDict(strict=True, protected_namespaces=())
+
+
+def _encodable(text: str) -> str:
+    """``text``, if it can be written as UTF-8: JSON can escape half of a surrogate pair."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise PydanticCustomError("unicode", "half of a surrogate pair") from None
+    return text
+
+
+AnyText = Annotated[str, AfterValidator(_encodable)]
+Text = Annotated[AnyText, StringConstraints(pattern=r"\S")]
+"""Text that is not blank."""
+Id = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
+"""The name of a model, judge, player or interrogator."""
+
+
+def checked(kind: type[M], data: object, place: str = "", **context: object) -> M:
+    """``data`` as a model of ``kind``. Raises Unreadable with the first fault and its dotted place."""
+    try:
+        return kind.model_validate(data, context=context)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        text = "Input should be an object" if first["type"] == "model_type" else first["msg"]
+        parts = [place] if place else []
+        raise Unreadable(text, ".".join([*parts, *map(str, first["loc"])])) from None
+
+
+def situation_id(text: str) -> str:
+    """The id of an imported situation, of which only the text is known."""
+    return f"situation-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
 
 
 def read_text(path: Path, most_bytes: int, *, follow_links: bool = True) -> str:

@@ -1,1 +1,1 @@
-"""The human study: conversations out to people who judge them, and their ratings in again."""
+"""Human studies: send conversations to people who rate them, and import their ratings."""

@@ -1,4 +1,4 @@
-"""What annotators read and are asked: prompts/annotation/<language>.toml, the one source of its wording."""
+"""The guideline: what annotators read and are asked. Its text is in prompts/annotation/<language>.toml."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ LIKERT = (1, 5)
 """Lowest and highest rating: a Likert scale of agreement with a statement."""
 
 _P = "<p>{}</p><br>"
-"""Label Studio strips styles and lists' marks from instructions, and gives paragraphs no space."""
+"""Label Studio removes styles and bullets from instructions, and leaves no space between paragraphs."""
 
 
 class Question(Entry):
-    """One criterion as it is put to an annotator."""
+    """One criterion, as an annotator is asked about it."""
 
     label: str = Field(min_length=1)
     statement: str = Field(min_length=1)
@@ -28,7 +28,7 @@ class Question(Entry):
 
 
 class Refusal(Entry):
-    """The question whether the player refused."""
+    """The question about refusals."""
 
     question: str
     hints: tuple[str, ...] = ()
@@ -56,7 +56,7 @@ class GuidelineEntry(Entry):
     introduction: str
     closing: str
     scale: tuple[str, str, str, str, str]
-    """Words for the ratings, lowest first."""
+    """Names of the ratings, lowest first."""
     finish: str
     criteria: dict[str, Question] = Field(min_length=1)
     refusal: Refusal
@@ -72,11 +72,11 @@ class Guideline:
 
     @property
     def id(self) -> str:
-        """Language and version, which a study records."""
+        """Language and version, as a study records them."""
         return f"{self.language}-{self.entry.version}"
 
     def criteria(self) -> tuple[Criterion, ...]:
-        """What is scored, with its scale."""
+        """The criteria with their scale."""
         low, high = LIKERT
         return tuple(
             Criterion(name=name, label=question.label, low=low, high=high)
@@ -84,9 +84,10 @@ class Guideline:
         )
 
     def as_html(self) -> str:
-        """The guideline as a fragment of HTML, every text of it escaped."""
+        """The guideline as an HTML fragment; all text is escaped."""
         entry = self.entry
-        parts = [_heading(entry.title), *_paragraphs(entry.introduction), self._scale()]
+        scale = ", ".join(f"{n} = {word}" for n, word in enumerate(entry.scale, LIKERT[0]))
+        parts = [_heading(entry.title), *_paragraphs(entry.introduction), Markup(_P).format(scale)]
         for question in entry.criteria.values():
             parts += [_heading(question.label), Markup("<p><b>{}</b></p>").format(question.statement)]
             parts.append(_bullets(question.hints))
@@ -94,34 +95,31 @@ class Guideline:
         parts += [*_paragraphs(entry.closing), Markup(_P).format(entry.finish)]
         return "\n".join(parts) + "\n"
 
-    def _scale(self) -> Markup:
-        words = ", ".join(f"{n} = {word}" for n, word in enumerate(self.entry.scale, LIKERT[0]))
-        return Markup(_P).format(words)
-
 
 def load_guideline(prompts: Path, language: str) -> Guideline:
-    """The guideline in a language. Raises CatalogError where there is none or its file is malformed."""
+    """The guideline in a language. Raises CatalogError if there is none or its file is malformed."""
     folder = prompts / "annotation"
     path = folder / f"{language}.toml"
     if not path.is_file():
-        known = ", ".join(sorted(found.stem for found in folder.glob("*.toml"))) or "none"
+        known = ", ".join(sorted(file.stem for file in folder.glob("*.toml"))) or "none"
         raise CatalogError(
             f"there is no guideline in {language!r}",
             where=str(folder),
-            hint=f"Write {language}.toml there, or choose another by --guideline: {known}.",
+            hint=f"Write {language}.toml there, or choose another with --guideline: {known}.",
         )
     return Guideline(language, entry_from(GuidelineEntry, read_toml(path), str(path)))
 
 
 def guideline_of(prompts: Path, identity: str) -> Guideline:
-    """The guideline that a study was drawn for. Raises UserError where its text is another one by now."""
+    """The guideline that a study was drawn for. Raises UserError if its file has another version now."""
     language = identity.rpartition("-")[0]
     guideline = load_guideline(prompts, language)
     if guideline.id != identity:
         raise UserError(
-            f"the study asks by guideline {identity}, and the file holds {guideline.id}",
+            f"the study uses guideline {identity}, and the file holds {guideline.id}",
             where=str(prompts / "annotation" / f"{language}.toml"),
-            hint="Take the older text from version control, or draw a new study: ratings would not compare.",
+            hint="Restore the older text from version control, or draw a new study. Ratings under two"
+            " versions are not comparable.",
         )
     return guideline
 

@@ -1,7 +1,7 @@
-"""A study as a Label Studio project: the labelling interface, the guideline, and one task a conversation.
+"""A study as a Label Studio project: the labelling interface, the guideline, and one task per conversation.
 
-What models wrote becomes escaped text inside HTML of our own, so that Label Studio shows it and runs none of
-it. A task names neither the player nor any judge.
+Model output becomes escaped text inside our own HTML, so that Label Studio shows it and runs none of it. A
+task names neither the player nor any judge.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from bench.results.studies import StudyFile, StudyItem
 REFUSAL = "refusal"
 COMMENT = "comment"
 YES, NO = "yes", "no"
-"""What a choice of the refusal question is called in an export, in every language."""
+"""Names of the refusal choices in an export, in every language."""
 
 HOTKEYS = ("12345", "qwert", "asdfg", "zxcvb")
-"""Keys of the ratings, a row of the keyboard for each criterion in order; the next row is the refusal's."""
+"""Keys of the ratings: one row of the keyboard per criterion, in order, then one for the refusal."""
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufffe\uffff]")
 
@@ -44,7 +44,7 @@ _BOT = _TURN.format("rgba(80,110,200,.8)", "rgba(80,110,200,.08)")
 
 @dataclass(frozen=True)
 class Project:
-    """All that a Label Studio project of a study is made of."""
+    """Everything in a Label Studio project of a study."""
 
     title: str
     interface: str
@@ -54,14 +54,14 @@ class Project:
 
 
 def project_title(study: str) -> str:
-    """The title under which a study's project is found again."""
+    """The title by which a study's project is found again."""
     return f"Dramaturg: {study}"
 
 
 def project_of(tree: ResultsTree, study: StudyFile, guideline: Guideline) -> Project:
     """The project of a study.
 
-    Raises UserError where conversations are gone or hold other messages than when they were drawn.
+    Raises UserError if conversations are gone or their messages have changed since they were drawn.
     """
     return Project(
         title=project_title(study.study),
@@ -72,7 +72,7 @@ def project_of(tree: ResultsTree, study: StudyFile, guideline: Guideline) -> Pro
 
 
 def interface(guideline: Guideline) -> str:
-    """The labelling configuration: card and chat at the left, the questions at the right."""
+    """The labelling configuration: card and chat on the left, the questions on the right."""
     words = guideline.entry.words
     asked = Markup("\n").join(_asked(guideline))
     comment = Markup(
@@ -102,7 +102,7 @@ def _asked(guideline: Guideline) -> Iterator[Markup]:
 
 
 def _choices(name: str, head: str, labels: list[tuple[str, str]], keys: str, missing: str) -> Markup:
-    made = Markup("\n").join(
+    choices = Markup("\n").join(
         Markup('<Choice value="{}" alias="{}"{}/>').format(
             label, alias, Markup(' hotkey="{}"').format(keys[n]) if n < len(keys) else ""
         )
@@ -111,7 +111,7 @@ def _choices(name: str, head: str, labels: list[tuple[str, str]], keys: str, mis
     return Markup(
         '<Header value="{}" size="5"/>\n<Choices name="{}" toName="dialogue" choice="single-radio"'
         ' required="true" requiredMessage="{}">\n{}\n</Choices>'
-    ).format(head, name, missing, made)
+    ).format(head, name, missing, choices)
 
 
 def _task(tree: ResultsTree, study: StudyFile, item: StudyItem, guideline: Guideline) -> dict[str, Any]:
@@ -120,31 +120,26 @@ def _task(tree: ResultsTree, study: StudyFile, item: StudyItem, guideline: Guide
 
 
 def _conversation(tree: ResultsTree, study: StudyFile, item: StudyItem) -> Conversation:
-    """The conversation of an item, which must still be the one that was drawn."""
+    """The conversation of an item. Raises UserError if it is not the one that was drawn."""
     where = f"{study.suite} {study.language} {item.player}: {item.character}.{item.situation}"
-    hint = "Take the conversation back from version control, or draw a new study."
+    hint = "Restore the conversation from version control, or draw a new study."
     if item.character is None or item.situation is None:
-        raise UserError("its conversations are not among the results", where=f"study {study.study}")
-    cell = _cell(study, item.player, item.character, item.situation)
+        raise UserError("its conversations are not in the results", where=f"study {study.study}")
+    cell = Cell(
+        suite=study.suite,
+        version=study.version,
+        protocol="",  # not needed to find the file
+        language=study.language,
+        player=item.player,
+        character=item.character,
+        situation=item.situation,
+    )
     talk = tree.conversation(cell)
     if talk is None:
         raise UserError(f"the conversation of study {study.study} is gone", where=where, hint=hint)
     if messages_sha256(talk.messages) != item.conversation_sha256:
-        raise UserError(f"holds other messages than when {study.study} was drawn", where=where, hint=hint)
+        raise UserError(f"its messages have changed since {study.study} was drawn", where=where, hint=hint)
     return talk
-
-
-def _cell(study: StudyFile, player: str, character: str, situation: str) -> Cell:
-    """The coordinates that say where a conversation lies; its protocol has no part in that."""
-    return Cell(
-        suite=study.suite,
-        version=study.version,
-        protocol="",
-        language=study.language,
-        player=player,
-        character=character,
-        situation=situation,
-    )
 
 
 def _card(talk: Conversation) -> str:
@@ -170,5 +165,5 @@ def _dialogue(talk: Conversation, guideline: Guideline) -> str:
 
 
 def shown(text: str) -> str:
-    """Text without the control characters that databases and XML refuse: a box stands for each."""
+    """Text with a box in place of each control character that databases and XML reject."""
     return _CONTROL.sub("\ufffd", text)

@@ -1,4 +1,4 @@
-"""Imported annotations into a study: the latest of each annotator and item stays; the rest is told."""
+"""Merge imported annotations into a study: the latest of each annotator and item stays."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bench.results.studies import Annotation, AnnotatorFile, StudyFile, read_ann
 
 @dataclass(frozen=True)
 class AnnotatorCounts:
-    """One annotator's row of the summary, over all that the study holds now."""
+    """One annotator's row of the summary, over everything in the study."""
 
     annotator: str
     complete: int
@@ -30,13 +30,11 @@ class AnnotatorCounts:
 class MergeReport:
     """What an import changed."""
 
-    annotations: int
-    """Annotations of the study's items that were read."""
     added: int
     replaced: int
     unchanged: int
     duplicates: tuple[str, ...]
-    """What an annotator said of an item before the last time: a line each, it does not count."""
+    """A line for each annotation that does not count because the annotator has a later one of the item."""
     counts: tuple[AnnotatorCounts, ...]
     written: int
     """Annotators' files that are new or changed."""
@@ -52,10 +50,9 @@ def merge(
 ) -> MergeReport:
     """Write entries into a study's annotator files.
 
-    Of several annotations of one item by one person the latest handed in stays, also against what an earlier
-    import brought. One that says when counts as later than one that does not; of two that say the same the
-    later import stays. Raises UserError; also where ``new_annotators`` says that nobody has rated before and
-    somebody has.
+    Of several annotations of one item by one person, the one handed in last stays, also against earlier
+    imports. One with a time counts as later than one without; if the times are equal, the later import wins.
+    Raises UserError, also if ``new_annotators`` states that nobody has rated before and somebody has.
     """
     kept = read_annotators(results, study)
     people = People(results, study.study, set(kept), new=new_annotators)
@@ -63,21 +60,22 @@ def merge(
     if new_annotators:
         people.check_new(persons)
     for person in persons:
-        people.pseudonym(person)  # numbers follow the tool's, however the export is ordered
+        people.pseudonym(person)  # pseudonyms follow the tool's numbers, whatever the order of the export
     latest, duplicates = _latest(entries, people)
-    if MEAN in (names := {*kept, *latest}) and len(names) > 1:
+    names = sorted({*kept, *latest})
+    if MEAN in names and len(names) > 1:
         raise UserError(
-            "some scores are the mean of several annotators, others are single annotators'",
+            "some scores are the mean of several annotators, others are of single annotators",
             where=f"study {study.study}",
-            hint="A mean is no annotator more: import it into a study of its own.",
+            hint="A mean is not an annotator: import it into a study of its own.",
         )
     tally: Counter[str] = Counter()
-    made: list[AnnotatorFile] = []
-    for name in sorted(names):
+    files: list[AnnotatorFile] = []
+    for name in names:
         held = {said.item: said for said in kept[name].annotations} if name in kept else {}
         for item, entry in latest.get(name, {}).items():
             held[item] = _newer(held.get(item), entry, tally, duplicates)
-        made.append(
+        files.append(
             AnnotatorFile(
                 study=study.study,
                 annotator=name,
@@ -86,29 +84,15 @@ def merge(
             )
         )
     people.save()
-    written = sum(write_annotator(results, record) for record in made)
+    written = sum(write_annotator(results, record) for record in files)
     return MergeReport(
-        annotations=len(entries),
         added=tally["added"],
         replaced=tally["replaced"],
         unchanged=tally["unchanged"],
         duplicates=tuple(duplicates),
-        counts=counts_of(study, made),
+        counts=counts_of(study, files),
         written=written,
     )
-
-
-def _latest(entries: Sequence[Entry], people: People) -> tuple[dict[str, dict[str, Entry]], list[str]]:
-    """(the latest entry by pseudonym and item, a line for each other one)."""
-    latest: dict[str, dict[str, Entry]] = {}
-    earlier: list[str] = []
-    for entry in sorted(entries, key=lambda entry: (entry.annotation.submitted or "", entry.number)):
-        name, item = people.pseudonym(entry.person), entry.annotation.item
-        before = latest.setdefault(name, {}).get(item)
-        if before is not None:
-            earlier.append(f"{before.place}: {name} annotated item {item} again later; the latest counts")
-        latest[name][item] = entry
-    return latest, earlier
 
 
 def counts_of(study: StudyFile, annotators: Iterable[AnnotatorFile]) -> tuple[AnnotatorCounts, ...]:
@@ -125,25 +109,36 @@ def counts_of(study: StudyFile, annotators: Iterable[AnnotatorFile]) -> tuple[An
     )
 
 
+def _latest(entries: Sequence[Entry], people: People) -> tuple[dict[str, dict[str, Entry]], list[str]]:
+    """(the latest entry by pseudonym and item, a line for each other one)."""
+    latest: dict[str, dict[str, Entry]] = {}
+    earlier: list[str] = []
+    for entry in sorted(entries, key=lambda entry: (_time(entry.annotation), entry.number)):
+        name, item = people.pseudonym(entry.person), entry.annotation.item
+        before = latest.setdefault(name, {}).get(item)
+        if before is not None:
+            earlier.append(f"{before.place}: {name} annotated item {item} again later; the latest counts")
+        latest[name][item] = entry
+    return latest, earlier
+
+
 def _newer(before: Annotation | None, entry: Entry, tally: Counter[str], duplicates: list[str]) -> Annotation:
-    """Which of two annotations of an item stays: the study's or the one that comes."""
+    """The annotation of an item that stays: the study's or the imported one."""
     now = entry.annotation
     if before is None:
         tally["added"] += 1
         return now
-    if before == now:
+    if before == now or _time(now) < _time(before):
         tally["unchanged"] += 1
-        return before
-    if _time(now) < _time(before):
-        tally["unchanged"] += 1
-        held = "a later annotation" if now.submitted else "an annotation with a time, and this has none,"
-        duplicates.append(f"{entry.place}: the study holds {held} of item {now.item}")
+        if before != now:
+            held = "a later annotation" if now.submitted else "one with a time (this has none)"
+            duplicates.append(f"{entry.place}: the study already has {held} of item {now.item}")
         return before
     tally["replaced"] += 1
     if now.submitted == before.submitted:
-        duplicates.append(f"{entry.place}: replaces an annotation of item {now.item} that says no other time")
+        duplicates.append(f"{entry.place}: replaces an annotation of item {now.item} with the same time")
     return now
 
 
-def _time(said: Annotation) -> str:
-    return said.submitted or ""
+def _time(annotation: Annotation) -> str:
+    return annotation.submitted or ""

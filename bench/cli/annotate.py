@@ -1,4 +1,4 @@
-"""annotate: conversations out to people who rate them, and their ratings in again."""
+"""annotate: send conversations to people who rate them, and import their ratings."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from bench.cli.annotate_text import merge_and_tell, print_counts
+from bench.cli.annotate_text import print_counts, print_import
 from bench.cli.options import Places, places
 
 if TYPE_CHECKING:
     from bench.annotate.label_studio import Project
+    from bench.annotate.reading import Reading
     from bench.results.studies import StudyFile
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -33,7 +34,7 @@ new_option = click.option(
 
 
 def server_options(command: F) -> F:
-    """Where Label Studio runs, and what opens it."""
+    """The options --url and --token-env."""
     command = click.option("--url", required=True, metavar="URL", help="Address of Label Studio.")(command)
     return click.option(
         "--token-env",
@@ -48,8 +49,8 @@ def server_options(command: F) -> F:
 def annotate() -> None:
     """Have people rate conversations.
 
-    `sample` draws conversations; `push`, or `export`, brings them to Label Studio; `pull`, or `import`,
-    brings the ratings back into results/human/, annotators under pseudonyms.
+    `sample` draws conversations. `push` (or `export`) brings them to Label Studio, and `pull` (or `import`)
+    brings the ratings back into results/human/, with pseudonyms for annotators.
     """
 
 
@@ -90,52 +91,34 @@ def sample(
 ) -> None:
     """Draw conversations of SUITE to be rated.
 
-    Players, characters and situations are each drawn as evenly as can be. Where there are fewer conversations
-    than asked for, all are taken, and that is said.
+    Players, characters and situations are each drawn as evenly as possible. If there are fewer conversations
+    than requested, the sample contains all of them.
     """
     from bench.annotate.guideline import load_guideline
-    from bench.annotate.sample import SIZE, SIZES, candidates, draw, study_of
-    from bench.results.studies import study_folder, write_study
+    from bench.annotate.sample import draw_study, save_new_study
+    from bench.results.studies import study_folder
 
     folder = study_folder(where.results, study)
-    tree = where.evidence(suite_name, [language])
-    read = load_guideline(where.prompts, guideline or language)
-    asked = size or SIZES.get(language, SIZE)
-    version, pool = candidates(
-        tree,
-        suite_name,
-        language,
+    drawn = draw_study(
+        where.evidence(suite_name, [language]),
+        load_guideline(where.prompts, guideline or language),
+        study=study,
+        suite=suite_name,
+        language=language,
+        size=size,
+        seed=seed,
         version=suite_version,
         players=players,
-        criteria=[criterion.name for criterion in read.criteria()],
     )
-    chosen = draw(pool, asked, seed, f"{suite_name} {version} {language}")
-    made = study_of(study, suite_name, version, language, chosen, seed=seed, asked=asked, guideline=read)
-    _check_free(folder / "study.json", made)
-    new = write_study(where.results, made)
-    if len(chosen) < asked:
-        click.echo(
-            f"only {len(chosen)} complete conversations where {asked} were asked for: all taken", err=True
-        )
-    for margin, levels in (made.strata or {}).items():
+    new = save_new_study(where.results, drawn.file)
+    count, asked = len(drawn.file.items), drawn.file.asked or 0
+    if count < asked:
+        click.echo(f"only {count} complete conversations for {asked}: all are in the sample", err=True)
+    for margin, levels in (drawn.file.strata or {}).items():
         low, high = min(levels.values()), max(levels.values())
         each = f"{low}" if low == high else f"{low} to {high}"
         click.echo(f"{margin + 's':<12}{len(levels):>4}, with {each} conversations each")
-    click.echo(f"{len(chosen)} of {len(pool)} conversations {'in' if new else 'were already in'} {folder}")
-
-
-def _check_free(path: Path, made: StudyFile) -> None:
-    """Refuse to draw a study anew under a name that is taken: annotations may hang on it."""
-    from bench.errors import UserError
-    from bench.results import read_record
-    from bench.results.studies import StudyFile
-
-    if path.exists() and read_record(StudyFile, path) != made:
-        raise UserError(
-            f"there is another study {made.study!r}",
-            where=str(path),
-            hint="Name the new one otherwise, or delete the old one's folder.",
-        )
+    click.echo(f"{count} of {drawn.pool} conversations {'in' if new else 'already in'} {folder}")
 
 
 @annotate.command()
@@ -150,23 +133,23 @@ def _check_free(path: Path, made: StudyFile) -> None:
 def export(form: str, study: str, output: Path, where: Places) -> None:
     """Write a study to files for Label Studio.
 
-    These are its tasks, its labelling interface and its guideline.
-    The tasks name neither the player nor any judge.
+    Writes its tasks, its labelling interface and its guideline. The tasks name neither the player nor any
+    judge.
     """
     from bench.files import write_atomically
     from bench.records import canonical
 
-    made = _project(study, where)
-    write_atomically(output / "tasks.json", canonical(list(made.tasks)).encode())
-    write_atomically(output / "interface.xml", made.interface.encode())
-    write_atomically(output / "guideline.html", made.instruction.encode())
-    click.echo(f"{len(made.tasks)} tasks in {output}/tasks.json")
-    click.echo("In a new project of Label Studio, put interface.xml into Settings, Labeling Interface, Code;")
-    click.echo("guideline.html into Settings, General, instructions; then import tasks.json.")
+    project = _project(study, where)
+    write_atomically(output / "tasks.json", canonical(list(project.tasks)).encode())
+    write_atomically(output / "interface.xml", project.interface.encode())
+    write_atomically(output / "guideline.html", project.instruction.encode())
+    click.echo(f"{len(project.tasks)} tasks in {output}/tasks.json")
+    click.echo("In a new Label Studio project, paste interface.xml under Settings, Labeling Interface, Code,")
+    click.echo("and guideline.html under Settings, General, instructions. Then import tasks.json.")
 
 
 def _project(study: str, where: Places) -> Project:
-    """What Label Studio needs to ask people about a study. Raises UserError where others asked them."""
+    """The Label Studio project of a study. Raises UserError if the study's ratings were imported."""
     from bench.annotate.guideline import guideline_of
     from bench.annotate.label_studio import project_of
     from bench.errors import UserError
@@ -175,9 +158,9 @@ def _project(study: str, where: Places) -> Project:
     file = read_study(where.results, study)
     if file.origin is not None:
         raise UserError(
-            f"its ratings were imported from {file.origin}, so nobody is asked here",
+            f"its ratings were imported from {file.origin}, so there is nothing to ask",
             where=f"study {study}",
-            hint="To ask people of your own, draw another: `bench annotate sample`.",
+            hint="To ask your own annotators, draw another study: `bench annotate sample`.",
         )
     return project_of(where.tree(), file, guideline_of(where.prompts, file.guideline))
 
@@ -197,13 +180,13 @@ def _project(study: str, where: Places) -> Project:
 def push(study: str, url: str, token_env: str, annotators: int, where: Places) -> None:
     """Create a Label Studio project from a study.
 
-    Done again it sends only the tasks that are not there yet.
+    If the project exists, sends only the missing tasks.
     """
     from bench.annotate.server import LabelStudioServer
 
-    made = _project(study, where)
-    done = LabelStudioServer(url, _token(token_env)).push(made, annotators=annotators)
-    click.echo(f"project {done.project}: {done.new} tasks sent, {done.there} were there")
+    project = _project(study, where)
+    pushed = LabelStudioServer(url, _token(token_env)).push(project, annotators=annotators)
+    click.echo(f"project {pushed.project}: {pushed.sent} tasks sent, {pushed.known} already there")
 
 
 @annotate.command()
@@ -217,9 +200,10 @@ def pull(
 ) -> None:
     """Fetch the annotations from Label Studio."""
     from bench.annotate.label_studio import project_title
-    from bench.annotate.reading import Reading, Unreadable, read_export
+    from bench.annotate.reading import Reading, read_export
     from bench.annotate.server import LabelStudioServer
     from bench.errors import UserError
+    from bench.foreign import Unreadable
     from bench.results.studies import read_study
 
     file = read_study(where.results, study)
@@ -229,7 +213,7 @@ def pull(
         read_export(data, "export", file, reading)
     except Unreadable as fault:
         raise UserError(str(fault), where=url) from None
-    merge_and_tell(where, file, reading, "label-studio", new_annotators)
+    _merge(where, file, reading, new_annotators)
 
 
 @annotate.command("import")
@@ -281,7 +265,17 @@ def import_(
         _import_records(list(files), study, suite_name, language, new_annotators, where)
         return
     file = read_study(where.results, study)
-    merge_and_tell(where, file, read_files(list(files), file), "label-studio", new_annotators)
+    _merge(where, file, read_files(list(files), file), new_annotators)
+
+
+def _merge(where: Places, file: StudyFile, reading: Reading, new_annotators: bool) -> None:
+    from bench.annotate.merging import merge
+
+    report = None
+    if reading.entries:
+        entries = reading.entries
+        report = merge(where.results, file, entries, origin="label-studio", new_annotators=new_annotators)
+    print_import(file.study, reading, report)
 
 
 def _import_records(
@@ -292,36 +286,31 @@ def _import_records(
     new_annotators: bool,
     where: Places,
 ) -> None:
-    from bench.annotate.pingpong import ORIGIN, read_records
-    from bench.interop.pingpong_import import DEFAULT_SUITE
-    from bench.results.studies import read_study, study_folder, write_study
+    from bench.annotate.pingpong import import_records
+    from bench.results.studies import find_study
     from bench.suites import LANGUAGES
     from bench.toml_entries import unknown_name
 
-    known = None
-    if (study_folder(where.results, study) / "study.json").exists():
-        known = read_study(where.results, study)
-    elif language is None:
-        raise click.UsageError("Missing option '--language': the records do not say theirs.")
-    elif language not in {*LANGUAGES, *(code for _, code in where.tree().boards())}:
-        raise unknown_name(language, list(LANGUAGES), "language", str(where.results))
-    if known is None and suite is not None:
-        where.evidence(suite, [language or ""])
-    chosen = known.suite if known else suite
-    made = read_records(
+    if find_study(where.results, study) is None:
+        if language is None:
+            raise click.UsageError("Missing option '--language': the records do not name their language.")
+        if language not in {*LANGUAGES, *(code for _, code in where.tree().boards())}:
+            raise unknown_name(language, list(LANGUAGES), "language", str(where.results))
+        if suite is not None:
+            where.evidence(suite, [language])
+    public, report = import_records(
         where.tree(),
         files,
         study=study,
-        suites=[chosen] if chosen else [DEFAULT_SUITE, f"{DEFAULT_SUITE}-v1"],
-        language=known.language if known else language or "",
-        known=known,
+        suite=suite,
+        language=language or "",
+        new_annotators=new_annotators,
     )
-    for line in made.assumed:
+    for line in public.assumed:
         click.echo(line)
-    if made.file.items:
-        write_study(where.results, made.file)
-        click.echo(f"{made.matched} of {len(made.file.items)} conversations are in {made.file.suite}")
-    merge_and_tell(where, made.file, made.reading, ORIGIN, new_annotators)
+    if public.file.items:
+        click.echo(f"{public.matched} of {len(public.file.items)} conversations are in {public.file.suite}")
+    print_import(study, public.reading, report)
 
 
 @annotate.command()
@@ -339,7 +328,7 @@ def status(study: str, where: Places) -> None:
 
 
 def _token(name: str) -> str:
-    """The access token. Raises UserError where it is not set."""
+    """The access token. Raises UserError if it is not set."""
     from bench.chat.secrets import Environment
     from bench.errors import UserError
 
@@ -347,6 +336,6 @@ def _token(name: str) -> str:
     if token is None:
         raise UserError(
             f"the access token of Label Studio is missing: {name} is not set",
-            hint="Put it into the environment or .env; it is in the account's settings in Label Studio.",
+            hint="Set it in the environment or .env. Label Studio shows it in the account settings.",
         )
     return token

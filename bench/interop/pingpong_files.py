@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from bench.errors import UserError
-from bench.foreign import Problem, Unreadable, read_text
-from bench.interop.pingpong_format import CRITERIA, ResultFile, checked
+from bench.foreign import Problem, Unreadable, checked, read_text
+from bench.interop.pingpong_format import CRITERIA, ResultFile
 
 MAX_BYTES = 64 * 1024 * 1024
 """Largest file that is read; the public ones are below 1 MB."""

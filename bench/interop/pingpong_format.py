@@ -1,7 +1,7 @@
 """The format of ping_pong_bench's result files, as pydantic models.
 
 Version 2 files hold the scores of one judge for one player, version 1 files of one player. Unknown fields are
-ignored. :func:`checked` turns a validation error into :class:`~bench.foreign.Unreadable`.
+ignored. :func:`bench.foreign.checked` turns a validation error into :class:`~bench.foreign.Unreadable`.
 """
 
 from __future__ import annotations
@@ -12,19 +12,15 @@ from typing import Annotated, Any, Generic, Literal, TypeVar
 
 from pydantic import (
     AfterValidator,
-    BaseModel,
     BeforeValidator,
-    ConfigDict,
     Field,
-    StringConstraints,
-    ValidationError,
     ValidationInfo,
 )
 from pydantic_core import PydanticCustomError
 from typing_extensions import TypedDict
 
 from bench.chat.secrets import REDACTED, redacted
-from bench.foreign import Unreadable
+from bench.foreign import AnyText, Foreign, Id, Text, checked
 
 CRITERIA = {
     "in_character": "stay_in_character",
@@ -35,27 +31,7 @@ CRITERIA = {
 
 _SECRET_NAME = re.compile(r"(?i)key|token$|secret|passw|auth|credential|cookie")
 
-M = TypeVar("M", bound=BaseModel)
 S = TypeVar("S")
-
-
-def _encodable(text: str) -> str:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise PydanticCustomError("unicode", "half of a surrogate pair") from None
-    return text
-
-
-AnyText = Annotated[str, AfterValidator(_encodable)]
-Text = Annotated[AnyText, StringConstraints(pattern=r"\S")]
-"""Text that is not blank."""
-Id = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
-"""The name of a model, judge, player or interrogator."""
-
-
-class _Foreign(BaseModel):
-    model_config = ConfigDict(strict=True, protected_namespaces=())
 
 
 def _public_parameters(params: object) -> object:
@@ -71,15 +47,17 @@ def _public_parameters(params: object) -> object:
     }
 
 
-class ModelFacts(_Foreign):
+class ModelFacts(Foreign):
     """What a file says about a model that took part."""
 
     model_name: Id
     system_prompt: AnyText | None = None
-    params: Annotated[dict[AnyText, AnyText | int | float | bool], BeforeValidator(_public_parameters)] = {}
+    params: Annotated[dict[AnyText, AnyText | int | float | bool], BeforeValidator(_public_parameters)] = (
+        Field(default_factory=dict)
+    )
 
 
-class Names(_Foreign):
+class Names(Foreign):
     """Short names from a file name like ``judge_X_player_Y_interrogator_Z.json``; None if absent."""
 
     judge: Id | None = None
@@ -87,7 +65,7 @@ class Names(_Foreign):
     interrogator: Id | None = None
 
 
-class ResultFile(_Foreign):
+class ResultFile(Foreign):
     """One file. Its outputs are validated one by one, so that a bad one does not spoil the others."""
 
     path: AnyText
@@ -120,7 +98,7 @@ class ResultFile(_Foreign):
 # One output
 
 
-class Character(_Foreign):
+class Character(Foreign):
     """The character card."""
 
     char_name: Text
@@ -128,7 +106,7 @@ class Character(_Foreign):
     summary: AnyText | None = None
 
 
-class Situation(_Foreign):
+class Situation(Foreign):
     """The situation."""
 
     text: Text
@@ -155,7 +133,7 @@ def _alternating(messages: list[TextMessage]) -> list[TextMessage]:
     return messages
 
 
-class Dialogue(_Foreign):
+class Dialogue(Foreign):
     """The part of an output that becomes a conversation."""
 
     character: Character
@@ -182,7 +160,7 @@ def _one_per_turn(values: list[S], info: ValidationInfo) -> list[S]:
 PerTurn = Annotated[list[S], BeforeValidator(_whole), AfterValidator(_one_per_turn)]
 
 
-class Scores(_Foreign, Generic[S]):
+class Scores(Foreign, Generic[S]):
     """Scores by criterion, one per turn, and whether each turn was a refusal."""
 
     in_character: PerTurn[S]
@@ -221,14 +199,3 @@ def _completed(output: dict[str, Any], given: dict[str, Any], version: int, turn
         if refused and isinstance(values, list) and len(values) == turns - 1:
             columns[name] = [*values, output.get(f"{keys[name]}_score", 1)]
     return {**columns, "is_refusal": [0] * (turns - 1) + [int(refused)]}
-
-
-def checked(kind: type[M], data: object, place: str = "", **context: object) -> M:
-    """``data`` as a model of ``kind``. Raises Unreadable with the first fault and its dotted place."""
-    try:
-        return kind.model_validate(data, context=context)
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        text = "Input should be an object" if first["type"] == "model_type" else first["msg"]
-        parts = [place] if place else []
-        raise Unreadable(text, ".".join([*parts, *map(str, first["loc"])])) from None

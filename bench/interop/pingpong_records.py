@@ -5,20 +5,18 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from bench.catalog import Catalog, Model
-from bench.foreign import Problem, Unreadable
+from bench.foreign import Problem, Unreadable, checked, situation_id
 from bench.interop.pingpong_format import (
     CRITERIA,
     Dialogue,
     ResultFile,
     Scores,
     TextMessage,
-    checked,
     scores_of,
 )
 from bench.records import SCHEMA_VERSION, PlayerInfo, Scene, sha256_of
@@ -116,8 +114,7 @@ class Importer:
             situation_title=title if len(title) <= TITLE_LENGTH else f"{title[: TITLE_LENGTH - 1]}…",
             situation=text,
         )
-        digits = hashlib.sha256(text.encode()).hexdigest()[:12]
-        entry = (name, f"situation-{digits}", scene)
+        entry = (name, situation_id(text), scene)
         return self.scenes.setdefault((name, text), entry) if known is None else entry
 
 

@@ -178,6 +178,11 @@ def studies(results: Path) -> tuple[str, ...]:
     return tuple(sorted(path.parent.name for path in (results / HUMAN).glob("*/study.json")))
 
 
+def find_study(results: Path, study: str) -> StudyFile | None:
+    """The study.json of a study, or None if there is none. Raises as :func:`read_study`."""
+    return read_study(results, study) if (study_folder(results, study) / "study.json").exists() else None
+
+
 def read_study(results: Path, study: str) -> StudyFile:
     """The study.json of a study. Raises UserError if there is none, RecordError if it is damaged."""
     path = study_folder(results, study) / "study.json"

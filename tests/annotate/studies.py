@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.annotate.guideline import load_guideline
-from bench.annotate.sample import candidates, draw, study_of
+from bench.annotate.sample import draw_study
 from bench.records import Message, messages_sha256, sealed
 from bench.results import ResultsTree
 from bench.results.studies import StudyFile, write_study
@@ -34,17 +34,8 @@ def make_study(
     tree = make_tree(root, players=3, languages=(language,), characters=3, situations=3, judges=1).tree
     if hostile:
         make_hostile(tree, language)
-    version, pool = candidates(tree, SUITE, language)
-    study = study_of(
-        name,
-        SUITE,
-        version,
-        language,
-        draw(pool, size, 1),
-        seed=1,
-        asked=size,
-        guideline=load_guideline(PROMPTS, language),
-    )
+    guideline = load_guideline(PROMPTS, language)
+    study = draw_study(tree, guideline, study=name, suite=SUITE, language=language, size=size).file
     write_study(root, study)
     return study
 

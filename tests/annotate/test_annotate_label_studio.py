@@ -127,7 +127,7 @@ def test_a_guideline_that_changed_is_not_shown_under_the_old_study(tmp_path: Pat
     text = (PROMPTS / "annotation" / "en.toml").read_text(encoding="utf-8")
     (folder / "en.toml").write_text(text.replace('version = "1"', 'version = "2"'), encoding="utf-8")
     assert guideline_of(tmp_path, "en-2").id == "en-2"
-    with pytest.raises(UserError, match=r"asks by guideline en-1, and the file holds en-2"):
+    with pytest.raises(UserError, match=r"uses guideline en-1, and the file holds en-2"):
         guideline_of(tmp_path, "en-1")
 
 
@@ -135,7 +135,7 @@ def test_conversations_that_changed_or_went_are_not_shown_for_those_that_were_dr
     study = make_study(tmp_path)
     tree = ResultsTree(tmp_path)
     make_hostile(tree, "en")
-    with pytest.raises(UserError, match=r"other messages than when first was drawn"):
+    with pytest.raises(UserError, match=r"have changed since first was drawn"):
         tasks_of(tmp_path, study)
     for talk in list(tree.conversations(study.suite, "en", "player-01")):
         tree.conversation_path(talk).unlink()
@@ -149,7 +149,7 @@ def test_a_study_whose_conversations_are_not_here_cannot_be_sent(tmp_path: Path)
     bare = [item.model_copy(update={"character": None, "situation": None}) for item in study.items]
     imported = study.model_copy(update={"items": tuple(bare), "origin": "elsewhere"})
     write_study(tmp_path, imported)
-    with pytest.raises(UserError, match="not among the results"):
+    with pytest.raises(UserError, match="not in the results"):
         tasks_of(tmp_path, imported)
 
 

@@ -83,7 +83,7 @@ def test_scores_that_are_not_whole_are_the_mean_of_several(tmp_path: Path) -> No
 def test_a_mean_is_no_annotator_more(tmp_path: Path) -> None:
     imported(tmp_path, [lines(tmp_path / "a.jsonl", [record(GREETING, scores(3, 4, 4))])])
     known = read_study(tmp_path, "public")
-    with pytest.raises(UserError, match="A mean is no annotator more"):
+    with pytest.raises(UserError, match="A mean is not an annotator"):
         imported(tmp_path, [lines(tmp_path / "m.jsonl", [record(GREETING, scores(3.5, 4, 4))])], known)
 
 

@@ -86,8 +86,8 @@ def people(server: RunningServer) -> tuple[Person, ...]:
 @pytest.fixture(scope="module")
 def annotated(place: Place, people: tuple[Person, ...]) -> int:
     """The project's number, after three people have been at it."""
-    assert "6 tasks sent, 0 were there" in place.bench("push", "--annotators", "3")
-    assert "0 tasks sent, 6 were there" in place.bench("push", "--annotators", "3")
+    assert "6 tasks sent, 0 already there" in place.bench("push", "--annotators", "3")
+    assert "0 tasks sent, 6 already there" in place.bench("push", "--annotators", "3")
     anna, boris, clara = (place.server.as_person(person) for person in people)
     (project,) = [found for found in anna.projects.list() if found.title == project_title("first")]
     tasks = {task.data["item"]: task.id for task in anna.tasks.list(project=project.id, fields="all")}
@@ -146,7 +146,7 @@ def test_all_that_three_people_said_comes_back_by_pull(place: Place, annotated: 
 def test_a_second_pull_changes_nothing(place: Place, annotated: int) -> None:
     place.bench("pull")
     before = {path: path.read_bytes() for path in place.results.rglob("*.json")}
-    assert "0 new, 0 replaced, 15 as they were" in place.bench("pull", "--project", str(annotated))
+    assert "0 new, 0 replaced, 15 unchanged" in place.bench("pull", "--project", str(annotated))
     assert {path: path.read_bytes() for path in place.results.rglob("*.json")} == before
 
 

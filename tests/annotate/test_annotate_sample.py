@@ -10,12 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from bench.annotate.guideline import load_guideline
-from bench.annotate.sample import Candidate, candidates, draw, study_of
+from bench.annotate.sample import Candidate, candidates, draw, item_id
 from bench.errors import UserError
 from bench.records import Audio, Failure, sealed
 from bench.results import ResultsTree
-from tests.annotate.studies import CRITERIA, PROMPTS, make_study
+from tests.annotate.studies import CRITERIA, make_study
 from tests.synthetic import SUITE, make_tree
 from tests.tiny import ROOT
 
@@ -31,8 +30,8 @@ def grid(players: int, characters: int, situations: int) -> list[Candidate]:
 
 def spread(pool: list[Candidate], drawn: list[Candidate], margin: int) -> int:
     """How much oftener the most drawn level of a margin was drawn than the least drawn one."""
-    counts = Counter(candidate.cell[margin] for candidate in drawn)
-    levels = {candidate.cell[margin] for candidate in pool}
+    counts = Counter(candidate.scene[margin] for candidate in drawn)
+    levels = {candidate.scene[margin] for candidate in pool}
     return max(counts[level] for level in levels) - min(counts[level] for level in levels)
 
 
@@ -44,7 +43,7 @@ def spread(pool: list[Candidate], drawn: list[Candidate], margin: int) -> int:
 def test_every_margin_is_even_to_within_one(shape: tuple[int, int, int], size: int, seed: int) -> None:
     pool = grid(*shape)
     drawn = draw(pool, size, seed)
-    assert len({candidate.cell for candidate in drawn}) == len(drawn) == size
+    assert len({candidate.scene for candidate in drawn}) == len(drawn) == size
     assert [spread(pool, drawn, margin) for margin in range(3)] <= [1, 1, 1]
 
 
@@ -59,20 +58,20 @@ def test_equal_seeds_draw_alike_whatever_the_order_and_others_do_not() -> None:
     pool = grid(6, 4, 4)
     shuffled = random.Random(3).sample(pool, len(pool))
     assert draw(pool, 30, 1) == draw(shuffled, 30, 1)
-    assert {c.cell for c in draw(pool, 30, 1)} != {c.cell for c in draw(pool, 30, 2)}
-    assert {c.cell for c in draw(pool, 30, 1)} != {c.cell for c in draw(pool, 30, 1, "another suite")}
+    assert {c.scene for c in draw(pool, 30, 1)} != {c.scene for c in draw(pool, 30, 2)}
+    assert {c.scene for c in draw(pool, 30, 1)} != {c.scene for c in draw(pool, 30, 1, "another suite")}
 
 
 def test_a_sample_is_the_same_on_every_machine() -> None:
     """Drawn once, kept: a change of the method would change every study that is repeated by its seed."""
     pool = grid(2, 2, 2)
-    assert [c.cell for c in draw(pool, 3, 1)] == [("p1", "c0", "s1"), ("p0", "c1", "s0"), ("p0", "c1", "s1")]
+    assert [c.scene for c in draw(pool, 3, 1)] == [("p1", "c0", "s1"), ("p0", "c1", "s0"), ("p0", "c1", "s1")]
 
     def digest(cell: tuple[str, str, str]) -> str:
         text = json.dumps([1, "", *cell], separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()
 
-    assert min((c.cell for c in pool), key=digest) == ("p1", "c0", "s1")
+    assert min((c.scene for c in pool), key=digest) == ("p1", "c0", "s1")
 
 
 def test_a_pool_with_gaps_is_drawn_as_evenly_as_it_allows() -> None:
@@ -87,7 +86,7 @@ def test_a_pool_with_gaps_is_drawn_as_evenly_as_it_allows() -> None:
 
 def test_where_there_are_fewer_than_asked_for_all_are_drawn() -> None:
     pool = grid(2, 2, 2)
-    assert sorted(c.cell for c in draw(pool, 100, 1)) == sorted(c.cell for c in pool)
+    assert sorted(c.scene for c in draw(pool, 100, 1)) == sorted(c.scene for c in pool)
     assert draw([], 5, 1) == []
 
 
@@ -101,7 +100,7 @@ def test_only_complete_conversations_are_candidates(tmp_path: Path) -> None:
     version, pool = candidates(tree, SUITE, "en")
     assert version == "1"
     assert len(pool) == 3
-    assert (talk.player, talk.character, talk.situation) not in {c.cell for c in pool}
+    assert (talk.player, talk.character, talk.situation) not in {c.scene for c in pool}
 
 
 def test_what_cannot_be_drawn_from_is_said(tmp_path: Path) -> None:
@@ -159,13 +158,12 @@ def test_a_study_records_seed_strata_and_items_whose_names_tell_nothing(tmp_path
 
 
 def test_another_study_names_its_items_otherwise(tmp_path: Path) -> None:
-    guideline = load_guideline(PROMPTS, "en")
-    drawn = grid(1, 1, 2)
-    made = [
-        study_of(name, "s", "1", "en", drawn, seed=seed, asked=2, guideline=guideline)
+    names = {
+        item_id(name, seed, candidate)
         for name, seed in (("one", 1), ("two", 1), ("one", 2))
-    ]
-    assert len({item.item for study in made for item in study.items}) == 6
+        for candidate in grid(1, 1, 2)
+    }
+    assert len(names) == 6
 
 
 def test_people_are_not_asked_about_what_no_judge_scores() -> None:
