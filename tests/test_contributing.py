@@ -83,7 +83,7 @@ def test_the_example_runs_from_the_first_call_to_the_website(example: Protocol, 
     assert [(row.score, row.judgements_ok, row.judgements_repaired) for row in board.rows] == [(7, 2, 2)] * 2
     assert audit_tree(tree, suites, catalog, strict=True).findings == ()
 
-    build_site(tree, output=tmp_path / "site", catalog=catalog, jobs=1)
+    build_site(tree, tmp_path / "site", models=catalog, jobs=1)
     pages = tmp_path / "site" / "boards" / "one-line" / "en"
     assert "on a scale of 0 to 10" in (pages / "index.html").read_text(encoding="utf-8")
     talk = next((pages / "players").glob("*/holmes.umbrella.html")).read_text(encoding="utf-8")

@@ -13,7 +13,7 @@ import pytest
 
 from bench import cli
 from bench.chat import RetryPolicy, client
-from bench.site import build_site
+from bench.site.build import build_site
 from tests.scripted_server import Answer, ScriptedServer, Seen, completion, error, plausible_text
 from tests.tiny import Tiny, edit, make_tiny
 

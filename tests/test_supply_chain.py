@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from bench.site import build_site
+from bench.site.build import build_site
 from tests.synthetic import make_tree
 from tests.tiny import ROOT
 

@@ -55,6 +55,7 @@ def load_board(
     judges: Sequence[str] = (),
     weights: Weights | str | None = None,
     version: str | None = None,
+    frames: Frames | None = None,
     resamples: int = RESAMPLES,
     seed: int = SEED,
 ) -> LoadedBoard:
@@ -71,6 +72,7 @@ def load_board(
         judges: Count only these judges, whether or not the suite names them.
         weights: Weights of the criteria, as a mapping or in the form of `bench board --weights`.
         version: Use records of this version only. Needed if the results hold several versions.
+        frames: All evidence of the board, if it is loaded already.
         resamples: Bootstrap resamples for the confidence intervals.
         seed: Seed of the bootstrap.
 
@@ -80,7 +82,8 @@ def load_board(
         CatalogError: The suite's definition is invalid.
     """
     tree = results if isinstance(results, ResultsTree) else ResultsTree(Path(results))
-    frames = load(tree, suite, language, version=version)
+    if frames is None:
+        frames = load(tree, suite, language, version=version)
     if not frames.players:
         raise UserError(
             f"no results of suite {suite!r} in language {language!r}",

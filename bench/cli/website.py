@@ -1,4 +1,4 @@
-"""site: the static website."""
+"""`bench site`: build and serve the website."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import click
 from bench.cli.options import Places, places
 
 OUTPUT = click.option(
-    "--output", "-o", default="build/site", show_default=True, metavar="DIR", help="The built site."
+    "--output", "-o", default="build/site", show_default=True, metavar="DIR", help="Folder of the site."
 )
 
 
@@ -20,12 +20,12 @@ def site() -> None:
 
 @site.command()
 @OUTPUT
-@click.option("--site-url", default="", metavar="URL", help="Where it will be published, for its sitemap.")
+@click.option("--site-url", default="", metavar="URL", help="Address of the published site, for the sitemap.")
 @click.option(
     "--source-url",
     default="",
     metavar="URL",
-    help="Where the results folder can be browsed; pages then link each record.",
+    help="Address where the results folder can be browsed. Pages then link each record.",
 )
 @places
 def build(output: str, site_url: str, source_url: str, where: Places) -> None:
@@ -33,31 +33,18 @@ def build(output: str, site_url: str, source_url: str, where: Places) -> None:
 
     Files that would not change are left alone.
     """
-    from bench.boards.loading import all_suites, load_board
     from bench.site.build import build_site
-    from bench.site.labels import SuiteLabel
 
-    suites = all_suites(where.prompts)
-    labels = {
-        name: SuiteLabel(
-            suite.entry.title,
-            suite.entry.description,
-            suite.entry.demonstration,
-            dict.fromkeys(suite.scenes, suite.judges),
-        )
-        for name, suite in suites.items()
-    }
     report = build_site(
-        where.tree(),
-        output=Path(output),
-        suites=labels,
-        evidence=lambda tree, suite, language: load_board(tree, suite, language, prompts=suites),
-        catalog=where.catalog() if where.models.is_file() else None,
+        where.results,
+        output,
+        prompts=where.prompts,
+        models=where.models,
         site_url=site_url,
         source_url=source_url,
     )
     click.echo(
-        f"{report.pages} pages, {report.conversations} of them conversations, in {report.seconds:.1f} s;"
+        f"{report.pages} pages ({report.conversations} conversations) in {report.seconds:.1f} s:"
         f" {report.written} files written, {report.removed} removed"
     )
     click.echo(f"Open {report.index.resolve().as_uri()}, or run `bench site serve`.")

@@ -1,79 +1,97 @@
-"""All pages of one board beside its conversations."""
+"""All pages of one board except its conversations, and the data files next to them."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Any
 
+from bench.records import canonical
+from bench.scores.forms import to_csv, to_json
 from bench.site import paths
 from bench.site.audit_pages import audit_pages
 from bench.site.board_table import table_values
 from bench.site.compare_pages import compare_page
 from bench.site.context import BoardContext, Page
 from bench.site.judge_pages import judges_page
-from bench.site.player_pages import player_pages
-from bench.site.rankmap_pages import rank_maps_page
+from bench.site.player_pages import player_page
 from bench.site.scene_pages import scene_pages
 
 
 def board_pages(context: BoardContext) -> Iterator[Page]:
-    """The board, what stands beside it, its players and its scenes."""
+    """The board and the pages next to it, its players and its scenes."""
     yield board_page(context)
     yield compare_page(context)
     yield judges_page(context)
     yield from audit_pages(context)
     if context.lists:
+        from bench.site.rankmap_pages import rank_maps_page  # loads matplotlib
+
         yield rank_maps_page(context)
-    yield from player_pages(context)
+    yield from (player_page(context, info) for info in context.infos)
     yield from scene_pages(context)
 
 
+def board_files(context: BoardContext) -> Iterator[tuple[str, bytes]]:
+    """(path, content) of the board's data files."""
+    suite, language = context.place.suite, context.place.language
+    folder = paths.board_folder(suite, language)
+    yield f"{folder}/board.json", to_json(context.board).encode()
+    yield f"{folder}/board.csv", to_csv(context.board).encode()
+    analyses = context.evidence.analyses.model_dump(mode="json")
+    yield f"{folder}/analyses.json", canonical(analyses).encode()
+    for info in context.infos:
+        player = paths.player_folder(suite, language, info.player)
+        yield f"{player}/scores.js", shard(context, info.player).encode()
+    if context.lists:
+        from bench.site.rankmap_pages import rank_map_files
+
+        yield from rank_map_files(context)
+
+
 def indexed(context: BoardContext) -> Iterator[tuple[str, str]]:
-    """(path, title) of the pages that search finds."""
+    """(path, title) of the pages that the search finds."""
     suite, language, title = context.place.suite, context.place.language, context.title
     yield paths.board_page(suite, language), f"Board: {title}"
     for info in context.infos:
         yield paths.player_page(suite, language, info.player), f"{info.name} ({title})"
-    for kind, found in (("character", context.characters), ("situation", context.situations)):
-        for one in found:
-            words = f"{kind.capitalize()}: {one.name} ({title})"
-            yield paths.side_page(suite, language, kind, one.key), words
+    for kind, sides in (("character", context.characters), ("situation", context.situations)):
+        for side in sides:
+            path = paths.side_page(suite, language, kind, side.key)
+            yield path, f"{kind.capitalize()}: {side.name} ({title})"
 
 
 def board_page(context: BoardContext) -> Page:
     """The board itself."""
-    place = context.place
-    page = paths.board_page(place.suite, place.language)
-    values: dict[str, Any] = {
-        **table_values(
-            context.evidence, context.criteria, lambda p: context.player_href(p, page), context.pages.judge
-        ),
+    values = {
+        **table_values(context.evidence, context.pages.judge),
         "version": context.board.version,
         "summary": _summary(context),
     }
-    return context.made(page, "board", "board", values, context.title, context.title)
+    path = paths.board_page(context.place.suite, context.place.language)
+    return context.page(path, "board", "board", values, context.title, context.title)
 
 
 def _summary(context: BoardContext) -> str:
-    """What the robust scoring says of the board as a whole, in one sentence."""
+    """The robust scoring of the board as a whole, in words."""
     robust = context.board.robust
     if robust is None or robust.separability is None:
         return ""
-    least = robust.detectable_difference
     pairs = "1 pair" if robust.pairs == 1 else f"{robust.pairs} pairs"
-    said = f"Of {pairs} of players the data tell {robust.separability:.0%} apart."
-    if least is not None:
-        said += f" A difference of {least:.2f} between two typical players would be found four times in five."
-    return said
+    separated = round(robust.separability * robust.pairs)
+    summary = f"The data separate {separated} of {pairs} of players."
+    if robust.detectable_difference is not None:
+        summary += (
+            f" A difference of {robust.detectable_difference:.2f} between two typical players would be"
+            " detected 80% of the time."
+        )
+    return summary
 
 
 def shard(context: BoardContext, player: str) -> str:
-    """A player's scores for the compare page, as a script that hands them over."""
-    cells = context.cells[player]
+    """A player's scores as a script, for the compare page: a page opened as a file can load only scripts."""
     pairs = context.evidence.pairs.get(player, {})
     data = {
-        "scenes": {scene: [cell.score, cell.state] for scene, cell in sorted(cells.items())},
+        "scenes": {scene: [cell.score, cell.state] for scene, cell in context.cells[player].items()},
         "pairs": {
             paths.slug(other): [pair.difference, pair.half, pair.scenes, pair.separated, pair.needed]
             for other, pair in pairs.items()

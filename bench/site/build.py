@@ -1,45 +1,45 @@
-"""From a results tree to the folder of a website."""
+"""Building the website from the results. See :func:`build_site`."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from bench.boards.loading import LoadedBoard, load_board
-from bench.catalog import Catalog
+from bench.boards.loading import all_suites, counting_judges, load_board
+from bench.catalog import Catalog, load_catalog
 from bench.errors import SiteError
-from bench.records import PlayerInfo, canonical
+from bench.records import PlayerInfo
 from bench.results import ResultsTree
-from bench.scores.external import FOLDER, Alias, Published, load_aliases, load_published, published_lists
-from bench.scores.forms import to_csv, to_json
-from bench.scores.rankmap import board_list
+from bench.scores.external import FOLDER, load_aliases, load_published, published_lists
+from bench.scores.frame import Frames, frames_of
 from bench.site import paths
-from bench.site.board_pages import board_pages, indexed, shard
+from bench.site.board_pages import board_files, board_pages, indexed
 from bench.site.context import BoardContext, Page
+from bench.site.conversation_pages import PlayerJob, PlayerResult, Setup
 from bench.site.evidence import BoardEvidence, evidence_of
-from bench.site.human_pages import listed, part_links, study_files, study_page, study_places, study_report
 from bench.site.indexes import search_files, sitemap
-from bench.site.labels import BoardPlace, SuiteLabel, judge_names, language_name, place_of
+from bench.site.labels import SuiteLabel, judge_names, language_name
+from bench.site.lists import lists_for
 from bench.site.output import OutputFolder
+from bench.site.places import BoardPlace
 from bench.site.project import FEED, changelog, citation, feed
-from bench.site.rankmap_pages import are_versions, drawable, rank_map_files
 from bench.site.render import Pages
 from bench.site.shell import NavBoard, Stage1, build_shells
-from bench.site.stamp import Stamper, environment_of
+from bench.site.studies import StudyPlace, part_links, study_places
 from bench.site.text import plain
 from bench.site.workers import workers
-
-EvidenceLoader = Callable[[ResultsTree, str, str], LoadedBoard]
-"""Loads the board of a suite and language."""
+from bench.slugs import slug
+from bench.suites import Suite
 
 ROOT = Path(__file__).resolve().parents[2]
 TOP = 5
-"""Players that the home page shows of each board."""
+"""Players of each board on the home page."""
+FEW = 12
+"""On boards with at most so many players, a conversation page links the scene's other conversations."""
 
 
 @dataclass(frozen=True)
@@ -62,12 +62,16 @@ class SiteReport:
 
 @dataclass(frozen=True)
 class Sources:
-    """Where everything but the results comes from."""
+    """Where the site's own pages, templates and styles are, and the project's files."""
 
     site: Path = ROOT / "site"
     mkdocs_yml: Path = ROOT / "mkdocs.yml"
     project: Path = ROOT
     """The folder of CHANGELOG.md and CITATION.cff."""
+
+    @property
+    def templates(self) -> Path:
+        return self.site / "templates"
 
     @property
     def changelog(self) -> str:
@@ -79,266 +83,282 @@ class Sources:
         return self.project / "CITATION.cff"
 
 
-def all_evidence(tree: ResultsTree, suite: str, language: str) -> LoadedBoard:
-    """The board of all judges and scenes in the results."""
-    return load_board(tree, suite, language, prompts={})
-
-
 def build_site(
-    tree: ResultsTree,
+    results: ResultsTree | Path | str = "results",
+    output: Path | str = "build/site",
     *,
-    output: Path,
-    suites: Mapping[str, SuiteLabel] | None = None,
-    evidence: EvidenceLoader = all_evidence,
-    catalog: Catalog | None = None,
+    prompts: Mapping[str, Suite] | Path | str = "prompts",
+    models: Catalog | Path | str = "models.toml",
+    labels: Mapping[str, SuiteLabel] | None = None,
     sources: Sources | None = None,
     site_url: str = "",
     source_url: str = "",
     jobs: int | None = None,
 ) -> SiteReport:
-    """Build the website of ``tree`` into ``output``; files whose bytes would not change are left alone.
+    """Build the website of all boards in the results. Files that would not change are not written.
 
-    ``suites``: titles and descriptions by suite id. ``evidence``: what a board is made of. ``catalog``: tells
-    what the judges are. ``site_url``: where the site will be, for canonical links and a sitemap.
-    ``source_url``: where the results folder can be browsed; pages then link each record. ``jobs``: processes.
-    Raises SiteError, RecordError, CatalogError or StorageError.
+    Args:
+        results: The results folder.
+        output: The folder of the site. Must be empty, or hold a site that was built before.
+        prompts: The folder with the suites, or suites that are already loaded, by id. A suite gives its
+            boards their title and description, and says which judges and scenes count.
+        models: The catalog, or its file, which may be missing. It gives judges their names.
+        labels: Titles and descriptions by suite id, in place of those of the suites.
+        sources: Where the hand-written pages, templates and styles are. Default: this source tree.
+        site_url: Address of the published site, for canonical links and a sitemap.
+        source_url: Address where the results folder can be browsed. Pages then link each record.
+        jobs: Number of processes. None: as many as make sense; 1: only this one.
+
+    Raises:
+        SiteError: The output folder holds other files, or MkDocs fails.
+        RecordError: A record is damaged or misplaced.
+        CatalogError: A suite or the catalog is invalid.
+        StorageError: A file cannot be written.
     """
     started = time.perf_counter()
-    build = _Build(tree, OutputFolder(output), sources or Sources(), site_url, source_url)
-    build.judges = judge_names(tree, catalog)
-    places = [_checked(place_of(tree, suites or {}, *found)) for found in tree.boards()]
-    board_evidence = partial(_evidence, tree, evidence, catalog)
-    with ThreadPoolExecutor(1) as aside:
-        begun = aside.submit(build.begin, places)
-        first = [board_evidence(place) for place in places[:1]]  # while MkDocs runs
-        begun.result()
-    stamped = build.stamp(places, first, board_evidence, jobs)
-    pages = build.finish(stamped, catalog)
+    tree = results if isinstance(results, ResultsTree) else ResultsTree(Path(results))
+    suites = prompts if isinstance(prompts, Mapping) else all_suites(Path(prompts))
+    build = _Build(
+        tree=tree,
+        folder=OutputFolder(Path(output)),
+        sources=sources or Sources(),
+        suites=suites,
+        labels=labels or {},
+        catalog=_catalog(models),
+        site_url=site_url,
+        source_url=source_url,
+    )
+    conversations = build.run(jobs)
     return SiteReport(
-        output=output,
+        output=build.folder.root,
         pages=sum(name.endswith(".html") for name in build.folder.kept),
-        conversations=pages,
+        conversations=conversations,
         removed=build.folder.prune(),
         written=build.folder.written,
         seconds=time.perf_counter() - started,
     )
 
 
-def _evidence(
-    tree: ResultsTree, evidence: EvidenceLoader, catalog: Catalog | None, place: BoardPlace
-) -> BoardEvidence:
-    return evidence_of(evidence(tree, place.suite, place.language), catalog)
+def _catalog(models: Catalog | Path | str) -> Catalog | None:
+    if isinstance(models, Catalog):
+        return models
+    return load_catalog(Path(models)) if Path(models).is_file() else None
 
 
-def _checked(place: BoardPlace) -> BoardPlace:
-    for name in (place.suite, place.language):
-        if paths.SAFE.fullmatch(name) is None:
-            raise SiteError(
-                f"the results tree has a folder {name!r}, which bench did not make",
-                hint="Rename or remove it.",
-            )
-    return place
+@dataclass(frozen=True)
+class _Board:
+    """A board as far as it can be computed without the other boards."""
+
+    place: BoardPlace
+    infos: tuple[PlayerInfo, ...]
+    results: tuple[PlayerResult, ...]
+    frames: Frames
+    evidence: BoardEvidence
 
 
+@dataclass(frozen=True)
 class _Build:
-    """One build under way."""
+    """One build."""
 
-    stage1: Stage1
-    pages: Pages
-    judges: Mapping[str, str]
+    tree: ResultsTree
+    folder: OutputFolder
+    sources: Sources
+    suites: Mapping[str, Suite]
+    labels: Mapping[str, SuiteLabel]
+    catalog: Catalog | None
+    site_url: str
+    source_url: str
 
-    def __init__(
-        self, tree: ResultsTree, folder: OutputFolder, sources: Sources, site_url: str, source_url: str
-    ) -> None:
-        self.tree = tree
-        self.folder = folder
-        self.sources = sources
-        self.site_url = site_url
-        self.source_url = source_url
-        self.versions = changelog(sources.changelog)
-        self.feed = feed(self.versions, site_url)
-        self.studies = study_places(tree.root)
+    @cached_property
+    def studies(self) -> list[StudyPlace]:
+        """All human studies."""
+        return study_places(self.tree.root)
 
-    def begin(self, places: Sequence[BoardPlace]) -> None:
-        """MkDocs: the shells, and the theme's files."""
-        site, nav = self.sources.site, [_nav(place) for place in places]
-        self.stage1 = build_shells(
-            site,
+    def run(self, jobs: int | None) -> int:
+        """Write all files. Returns the number of conversations."""
+        places = [self._place(suite, language) for suite, language in self.tree.boards()]
+        versions = changelog(self.sources.changelog)
+        atom = feed(versions, self.site_url)
+        stage1 = build_shells(
+            self.sources.site,
             self.sources.mkdocs_yml,
-            nav,
+            [
+                NavBoard(
+                    path=paths.board_page(place.suite, place.language),
+                    suite=place.suite,
+                    title=f"{plain(place.label.title, 40)}, {language_name(place.language)}",
+                )
+                for place in places
+            ],
             self.site_url,
             changelog=self.sources.changelog,
-            feed=self.feed is not None,
+            feed=atom is not None,
         )
-        self.pages = Pages(site / "templates", self.judges)
-        for name, data in self.stage1.files.items():
+        judges = judge_names(self.tree, self.catalog)
+        boards = self._boards(places, stage1, judges, jobs)
+        pages = Pages(self.sources.templates, judges)
+        contexts = self._contexts(boards, pages, paths.READING in stage1.pages)
+        for name, data in stage1.files.items():
             if not name.startswith("search/"):
                 self.folder.write(name, data)
-
-    def stamp(
-        self,
-        places: Sequence[BoardPlace],
-        first: Sequence[BoardEvidence],
-        load_board: Callable[[BoardPlace], BoardEvidence],
-        jobs: int | None,
-    ) -> list[BoardContext]:
-        """Conversation pages by workers; meanwhile the evidence of the boards after the ``first``."""
-        infos = [self.tree.players(place.suite, place.language) for place in places]
-        templates = self.sources.site / "templates"
-        shell = self.stage1.shells["conversation"]
-        stamper = Stamper(
-            results=self.tree.root,
-            output=self.folder.root,
-            templates=templates,
-            shell=shell,
-            source_url=self.source_url,
-            environment=environment_of(shell.page, templates, self.judges),
-            judges=self.judges,
-        )
-        folder = self.tree.root / FOLDER
-        lists = [load_published(folder, name) for name in published_lists(folder)]
-        aliases = load_aliases(folder) if lists else ()
-        with workers(stamper, sum(map(len, infos)), jobs) as working:
-            under_way = [working.start(place, infos[n]) for n, place in enumerate(places)]
-            made = [*first, *map(load_board, places[len(first) :])]
-            contexts = []
-            for n, arriving in enumerate(under_way):
-                cells = {}
-                for done in arriving:
-                    self.folder.add(done.kept, done.written)
-                    cells[done.player] = {cell.scene: cell for cell in done.cells}
-                contexts.append(self._context(places, made, n, infos[n], cells, lists, aliases))
-        return contexts
-
-    def _context(
-        self,
-        places: Sequence[BoardPlace],
-        made: Sequence[BoardEvidence],
-        n: int,
-        infos: Sequence[PlayerInfo],
-        cells: Mapping[str, Any],
-        lists: Sequence[Published],
-        aliases: Sequence[Alias],
-    ) -> BoardContext:
-        place = places[n]
-        siblings = {
-            other.language: found
-            for other, found in zip(places, made, strict=True)
-            if other.suite == place.suite
-        }
-        board = made[n].board
-        versions = [
-            board_list(board, found.board, other.label.title)
-            for other, found in zip(places, made, strict=True)
-            if other.language == place.language and are_versions(board, found.board)
-        ]
-        aliases = [*aliases, *(alias for _, joined in versions for alias in joined)]
-        return BoardContext(
-            tree=self.tree,
-            place=place,
-            evidence=made[n],
-            infos=infos,
-            cells=cells,
-            pages=self.pages,
-            source_url=self.source_url,
-            siblings=siblings,
-            lists=drawable(board, [*(one for one, _ in versions), *lists], aliases),
-            aliases=aliases,
-            studies=part_links(self.studies, place.suite, place.language),
-            has_reading=paths.READING in self.stage1.pages,
-        )
-
-    def finish(self, contexts: Sequence[BoardContext], catalog: Catalog | None) -> int:
-        """All other pages; returns how many conversations there are."""
         for context in contexts:
             for page in board_pages(context):
-                self.folder.write(page.path, self._filled(page))
-            self._write_data(context)
-        self._write_studies(contexts, catalog)
-        self._write_common(contexts)
-        found = [page for context in contexts for page in indexed(context)]
-        found += [(place.page, f"Judges and people: {place.study}") for place in self.studies]
-        for name, text in search_files(self.stage1.files, found).items():
-            self.folder.write(name, text)
-        if self.site_url:
-            listed = [*self.stage1.pages, *(path for path, _ in found)]
-            self.folder.write("sitemap.xml", sitemap(self.site_url, listed))
-        return sum(len(cells) for context in contexts for cells in context.cells.values())
+                self._write_page(page, stage1)
+            for name, data in board_files(context):
+                self.folder.write(name, data)
+        self._write_studies(contexts, pages, stage1)
+        parts: dict[str, dict[str, Any]] = {"changes": {"versions": versions, "feed": atom is not None}}
+        if atom is not None:
+            self.folder.write(FEED, atom)
+        if self.sources.citation.is_file():
+            parts["cite"] = {"citation": citation(self.sources.citation)}
+            self.folder.write("CITATION.cff", self.sources.citation.read_bytes())
+        self._write_common(contexts, pages, stage1, parts)
+        self._write_indexes(contexts, stage1)
+        return sum(len(result.cells) for board in boards for result in board.results)
 
-    def _write_studies(self, contexts: Sequence[BoardContext], catalog: Catalog | None) -> None:
-        """A page and its files for every human study."""
-        boards = [(context.place.suite, context.place.language) for context in contexts]
+    def _place(self, suite: str, language: str) -> BoardPlace:
+        for name in (suite, language):
+            if paths.SAFE.fullmatch(name) is None:
+                raise SiteError(
+                    f"the results tree has a folder {name!r}, which bench did not make",
+                    hint="Rename or remove it.",
+                )
+        defined = self.suites.get(suite)
+        label = self.labels.get(suite)
+        if label is None and defined is not None:
+            entry = defined.entry
+            label = SuiteLabel(entry.title, entry.description, entry.demonstration)
+        judges: tuple[str, ...] = ()
+        if defined is not None and language in defined.scenes:
+            folders = {path.name for path in self.tree.board_folder(suite, language).glob("*/judgements/*")}
+            judges = counting_judges(defined, [judge for judge in defined.judges if slug(judge) in folders])
+        return BoardPlace(suite, language, label or SuiteLabel(title=suite), judges)
+
+    def _boards(
+        self, places: Sequence[BoardPlace], stage1: Stage1, judges: Mapping[str, str], jobs: int | None
+    ) -> list[_Board]:
+        """Write all conversation pages, and load the boards from the rows that the writers return."""
+        setup = Setup(
+            results=self.tree.root,
+            output=self.folder.root,
+            templates=self.sources.templates,
+            shell=stage1.shells["conversation"],
+            source_url=self.source_url,
+            judges=judges,
+        )
+        infos = [self.tree.players(place.suite, place.language) for place in places]
+        boards = []
+        with workers(setup, sum(map(len, infos)), jobs) as working:
+            started = [working.start(self._jobs(*board)) for board in zip(places, infos, strict=True)]
+            for place, players, results in zip(places, infos, started, strict=True):
+                boards.append(self._board(place, tuple(players), tuple(results)))
+        return boards
+
+    def _jobs(self, place: BoardPlace, infos: Sequence[PlayerInfo]) -> list[PlayerJob]:
+        others = []
+        for info in infos if len(infos) <= FEW else ():
+            folder = self.tree.player_folder(place.suite, place.language, info.player)
+            scenes = frozenset(path.stem for path in (folder / "conversations").glob("*.json"))
+            others.append((info, scenes))
+        return [PlayerJob(place, info, tuple(others)) for info in infos]
+
+    def _board(
+        self, place: BoardPlace, infos: tuple[PlayerInfo, ...], results: tuple[PlayerResult, ...]
+    ) -> _Board:
+        for result in results:
+            self.folder.add(result.files, result.written)
+        rows = [result.rows for result in results]
+        frames = frames_of(self.tree, place.suite, place.language, infos, rows)
+        loaded = load_board(self.tree, place.suite, place.language, prompts=self.suites, frames=frames)
+        return _Board(place, infos, results, frames, evidence_of(loaded, self.catalog))
+
+    def _contexts(self, boards: Sequence[_Board], pages: Pages, has_reading: bool) -> list[BoardContext]:
+        folder = self.tree.root / FOLDER
+        published = [load_published(folder, name) for name in published_lists(folder)]
+        aliases = load_aliases(folder) if published else ()
+        contexts = []
+        for board in boards:
+            place = board.place
+            others = [
+                (other.place.label.title, other.evidence.board)
+                for other in boards
+                if other.place.language == place.language
+            ]
+            lists, joined = lists_for(board.evidence.board, others, published, aliases)
+            texts = {
+                scene: text for result in reversed(board.results) for scene, text in result.texts.items()
+            }
+            contexts.append(
+                BoardContext(
+                    tree=self.tree,
+                    place=place,
+                    frames=board.frames,
+                    evidence=board.evidence,
+                    infos=board.infos,
+                    cells={result.player: result.cells for result in board.results},
+                    texts=texts,
+                    pages=pages,
+                    source_url=self.source_url,
+                    siblings={
+                        other.place.language: other.evidence
+                        for other in boards
+                        if other.place.suite == place.suite
+                    },
+                    lists=lists,
+                    aliases=joined,
+                    studies=part_links(self.studies, place.suite, place.language),
+                    has_reading=has_reading,
+                )
+            )
+        return contexts
+
+    def _write_page(self, page: Page, stage1: Stage1) -> None:
+        """Write a page in its shell. Each board has a shell of its own, which marks it in the navigation."""
+        shell = stage1.board_shells.get(page.path) or stage1.shells[page.kind]
+        self.folder.write(page.path, shell.fill(title=page.title, heading=page.heading, content=page.content))
+
+    def _write_studies(self, contexts: Sequence[BoardContext], pages: Pages, stage1: Stage1) -> None:
+        """Write the page and the files of every human study."""
+        if not self.studies:
+            return
+        from bench.site.human_pages import study_files, study_page, study_report  # loads matplotlib
+
+        boards = {(context.place.suite, context.place.language): context for context in contexts}
         for place in self.studies:
-            made = study_report(self.tree, place, boards, catalog)
-            page = study_page(made, place, contexts, self.pages)
-            self.folder.write(page.path, self._filled(page))
-            for name, data in study_files(made, place):
+            report = study_report(self.tree, place, boards, self.catalog)
+            self._write_page(study_page(report, place, boards, pages), stage1)
+            for name, data in study_files(report, place):
                 self.folder.write(name, data)
 
-    def _filled(self, page: Page) -> str:
-        """The page in its shell. A board has one of its own, in which the navigation knows where it is."""
-        shell = self.stage1.board_shells.get(page.path) or self.stage1.shells[page.kind]
-        return shell.fill(title=page.title, heading=page.heading, content=page.content)
-
-    def _write_data(self, context: BoardContext) -> None:
-        place, board = context.place, context.board
-        for kind, text in (("json", to_json(board)), ("csv", to_csv(board))):
-            self.folder.write(paths.board_data(place.suite, place.language, kind), text)
-        analyses = canonical(context.evidence.analyses.model_dump(mode="json"))
-        self.folder.write(paths.analyses(place.suite, place.language), analyses)
-        for info in context.infos:
-            name = paths.player_scores(place.suite, place.language, info.player)
-            self.folder.write(name, shard(context, info.player))
-        for name, data in rank_map_files(context):
-            self.folder.write(name, data)
-
-    def _write_common(self, contexts: Sequence[BoardContext]) -> None:
-        """The hand-written pages, with the parts that some of them ask for; the feed; how to cite."""
-        cite = citation(self.sources.citation) if self.sources.citation.is_file() else None
-        parts: dict[str, Callable[[str], dict[str, Any]]] = {
-            "home": lambda name: {"boards": [_card(context, name) for context in contexts]},
-            "boards": lambda name: {"boards": [_card(context, name) for context in contexts]},
-            "changes": lambda name: {"versions": self.versions, "feed": self.feed is not None},
-            "studies": lambda name: listed(self.studies, name),
-        }
-        if cite is not None:
-            parts["cite"] = lambda name: {"citation": cite}
-            self.folder.write("CITATION.cff", cite.source)
-        for name, text in self.stage1.pages.items():
-            for part, values in parts.items():
+    def _write_common(
+        self,
+        contexts: Sequence[BoardContext],
+        pages: Pages,
+        stage1: Stage1,
+        parts: Mapping[str, Mapping[str, Any]],
+    ) -> None:
+        """Write the hand-written pages, with the generated parts that some of them ask for."""
+        for name, text in stage1.pages.items():
+            boards = {"boards": [(context, context.links(name)) for context in contexts], "top": TOP}
+            every: dict[str, Mapping[str, Any]] = {
+                "home": boards,
+                "boards": boards,
+                "studies": {"studies": self.studies},
+                **parts,
+            }
+            for part, values in every.items():
                 marker = f'<div data-dramaturg="{part}"></div>'
                 if marker in text:
-                    before, _, after = text.partition(marker)
-                    text = before + self.pages.render(part, values(name)) + after
+                    text = text.replace(marker, pages.render(part, values))
             self.folder.write(name, text)
-        if self.feed is not None:
-            self.folder.write(FEED, self.feed)
 
-
-def _nav(place: BoardPlace) -> NavBoard:
-    title = f"{plain(place.label.title, 40)}, {language_name(place.language)}"
-    return NavBoard(paths.board_page(place.suite, place.language), place.suite, title)
-
-
-def _card(context: BoardContext, page: str) -> dict[str, Any]:
-    """A board on the home page and in the list of boards."""
-    place, made = context.place, context.board
-    return {
-        "href": paths.relative(paths.board_page(place.suite, place.language), page),
-        "about": paths.relative(paths.DEMONSTRATION, page),
-        "suite": place.label,
-        "language": place.language,
-        "count": len(made.rows),
-        "rows": [
-            {
-                "rank": row.rank,
-                "name": row.name,
-                "weights": row.weights,
-                "robust": row.robust,
-                "length_norm_score": row.length_norm_score,
-                "length_norm_ci": row.length_norm_ci,
-                "href": context.player_href(row.player, page),
-            }
-            for row in made.rows[:TOP]
-        ],
-    }
+    def _write_indexes(self, contexts: Sequence[BoardContext], stage1: Stage1) -> None:
+        """Write the search index and, if the site's address is known, the sitemap."""
+        found = [page for context in contexts for page in indexed(context)]
+        found += [(place.page, f"Judges and people: {place.study}") for place in self.studies]
+        for name, text in search_files(stage1.files, found).items():
+            self.folder.write(name, text)
+        if self.site_url:
+            listed = [*stage1.pages, *(path for path, _ in found)]
+            self.folder.write("sitemap.xml", sitemap(self.site_url, listed))

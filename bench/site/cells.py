@@ -1,187 +1,123 @@
-"""One conversation in short: what matrices, scene pages, comparisons and the audit show of it."""
+"""A conversation's scores in brief, for matrices, scene pages, comparisons and the audit page."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Literal
 
-from bench.records import Conversation, Judgement, messages_sha256
+from bench.records import Conversation, Judgement
+from bench.scores.rules import Dispute, Standing, criterion_means, dispute_of, final_score, standing_of
 from bench.site.paths import scene_name
 
 State = Literal["scored", "refused", "unjudged", "failed"]
-Standing = Literal["counts", "refusal", "stale", "failed"]
 
 
 @dataclass(frozen=True)
-class Verdicts:
-    """All scores that one judge gave a conversation, and whether they count."""
+class JudgeScores:
+    """The scores that one judge gave a conversation, and whether they count."""
 
     judge: str
     standing: Standing
-    scores: dict[str, list[int]]
-    """Criterion to the scores of the turns, in order."""
-
-    @property
-    def means(self) -> dict[str, float]:
-        """Each criterion's mean over turns."""
-        return {name: fmean(values) for name, values in self.scores.items()}
-
-    @property
-    def final(self) -> float | None:
-        """The mean of the criteria; None where nothing was scored."""
-        return fmean(self.means.values()) if self.scores else None
-
-
-@dataclass(frozen=True)
-class Dispute:
-    """The turn of a conversation on which its judges lie furthest apart."""
-
-    gap: int
-    """Largest minus smallest score, added up over the criteria."""
-    turn: int
-    scores: dict[str, dict[str, int]]
-    """Judge, then criterion."""
+    turns: dict[str, tuple[int, ...]]
+    """Criterion to the scores of its turns, in order."""
+    means: dict[str, float]
+    """Criterion to the mean of these."""
+    final: float | None
+    """The mean of the means; None if there are no scores."""
 
 
 @dataclass(frozen=True)
 class CellSummary:
-    """A conversation's score by the paper's rule, and what went otherwise."""
+    """One conversation: its score by the paper's rule, and what went wrong."""
 
     player: str
     character: str
     situation: str
     character_name: str
     situation_title: str
+    scene: str
+    """Name of the scene's files: see :func:`bench.site.paths.scene_name`."""
     state: State
     score: float | None
-    """Mean over the judges that saw no refusal; None where there is no such judge."""
+    """Mean over the judges that saw no refusal; None if there is no such judge."""
     refusal: bool
     failed_judgements: int
     answers: int
-    characters: int
-    """Length of all answers together."""
-    criteria_by_turn: tuple[tuple[int, float], ...]
-    """(turn, mean of all scores of it by the judges that count)."""
-    verdicts: tuple[Verdicts, ...]
+    judges: tuple[JudgeScores, ...]
     dispute: Dispute | None
 
     @property
-    def scene(self) -> str:
-        return scene_name(self.character, self.situation)
+    def name(self) -> str:
+        """The scene's name for readers."""
+        return f"{self.character_name}, {self.situation_title}"
+
+    @property
+    def short(self) -> str:
+        """What a matrix shows of it: its score, or a mark."""
+        if self.state == "failed":
+            return "✕"
+        if self.score is not None:
+            return f"{self.score:.1f}"
+        return "R" if self.refusal else "?"
+
+    @property
+    def mark(self) -> str:
+        """What a matrix shows beside the score."""
+        if self.refusal and self.score is not None:
+            return "R"
+        return "J" if self.failed_judgements else ""
+
+    @property
+    def remarks(self) -> str:
+        """What went wrong, in words; empty if nothing did."""
+        remarks = ["the conversation failed"] if self.state == "failed" else []
+        if self.refusal:
+            remarks.append("a judge saw a refusal")
+        if self.state == "unjudged":
+            remarks.append("no judgement that counts")
+        if self.failed_judgements:
+            remarks.append(f"{self.failed_judgements} judgement{'s' * (self.failed_judgements > 1)} failed")
+        return ", ".join(remarks)
 
 
-def is_stale(judgement: Judgement, conversation: Conversation) -> bool:
-    """Whether other messages were judged than the conversation holds now."""
-    return judgement.conversation_sha256 != messages_sha256(conversation.messages)
-
-
-def saw_refusal(judgement: Judgement) -> bool:
-    """Whether this judge saw a refusal in any turn."""
-    return judgement.status == "ok" and any(turn.is_refusal for turn in judgement.turns)
-
-
-def final_score(judgement: Judgement) -> float | None:
-    """Mean of the criteria's means over turns; None for a failed judgement."""
-    if judgement.status != "ok" or not judgement.turns:
-        return None
-    return fmean(criterion_means(judgement).values())
-
-
-def criterion_means(judgement: Judgement) -> dict[str, float]:
-    """Mean over turns of each criterion of an ok judgement."""
-    names = judgement.turns[0].scores if judgement.turns else {}
-    return {name: fmean(t.scores[name] for t in judgement.turns if name in t.scores) for name in names}
+def judge_scores(judgement: Judgement, conversation: Conversation) -> JudgeScores:
+    """The scores of one judgement of ``conversation``."""
+    means = criterion_means(judgement)
+    turns = {name: tuple(turn.scores[name] for turn in judgement.turns) for name in means}
+    return JudgeScores(
+        judgement.judge, standing_of(judgement, conversation), turns, means, final_score(means)
+    )
 
 
 def summarise(
     conversation: Conversation, judgements: Sequence[Judgement], judges: Sequence[str] = ()
 ) -> CellSummary:
-    """The short form of a conversation with all its judgements; ``judges``: those that count, or all."""
+    """A conversation with all its judgements in brief. ``judges``: those that count; empty: all."""
+    counting = [j for j in judgements if not judges or j.judge in judges]
+    scores = [judge_scores(judgement, conversation) for judgement in counting]
     complete = conversation.status == "complete"
-    ours = [j for j in judgements if not judges or j.judge in judges]
-    standings = {j.judge: _standing(j, conversation) for j in ours}
-    usable = [j for j in ours if complete and standings[j.judge] in ("counts", "refusal")]
-    counted = [j for j in usable if standings[j.judge] == "counts" and j.turns and j.turns[0].scores]
-    finals = [score for j in counted if (score := final_score(j)) is not None]
-    refusal = any(standings[j.judge] == "refusal" for j in usable)
-    lengths = _answer_lengths(conversation)
-    state: State = "scored"
+    refusal = complete and any(one.standing == "refusal" for one in scores)
+    finals = [one.final for one in scores if complete and one.standing == "counts" and one.final is not None]
+    state: State = "scored" if finals else "unjudged"
     if not complete:
         state = "failed"
     elif refusal:
         state = "refused"
-    elif not finals:
-        state = "unjudged"
+    scored = [j for j, one in zip(counting, scores, strict=True) if one.standing == "counts"]
     return CellSummary(
         player=conversation.player,
         character=conversation.character,
         situation=conversation.situation,
         character_name=conversation.scene.character_name,
         situation_title=conversation.scene.situation_title,
+        scene=scene_name(conversation.character, conversation.situation),
         state=state,
         score=fmean(finals) if finals else None,
         refusal=refusal,
-        failed_judgements=sum(j.status == "failed" for j in ours),
-        answers=len(lengths),
-        characters=sum(lengths),
-        criteria_by_turn=_by_turn(counted),
-        verdicts=tuple(Verdicts(j.judge, standings[j.judge], _scores(j)) for j in ours),
-        dispute=_dispute(counted),
+        failed_judgements=sum(j.status == "failed" for j in counting),
+        answers=len(conversation.answers()),
+        judges=tuple(scores),
+        dispute=dispute_of(scored) if complete else None,
     )
-
-
-def _standing(judgement: Judgement, conversation: Conversation) -> Standing:
-    if judgement.status != "ok":
-        return "failed"
-    if is_stale(judgement, conversation):
-        return "stale"
-    return "refusal" if saw_refusal(judgement) else "counts"
-
-
-def _scores(judgement: Judgement) -> dict[str, list[int]]:
-    found: dict[str, list[int]] = {}
-    for turn in judgement.turns:
-        for name, score in turn.scores.items():
-            found.setdefault(name, []).append(score)
-    return found
-
-
-def _answer_lengths(conversation: Conversation) -> list[int]:
-    """Lengths of the player's answers; a greeting before the first question is none."""
-    lengths: list[int] = []
-    asked = False
-    for message in conversation.messages:
-        if message.role == "user":
-            asked = True
-        elif message.role == "assistant" and asked:
-            lengths.append(len(message.content))
-    return lengths
-
-
-def _by_turn(judgements: Iterable[Judgement]) -> tuple[tuple[int, float], ...]:
-    scores: dict[int, list[int]] = {}
-    for judgement in judgements:
-        for turn in judgement.turns:
-            scores.setdefault(turn.turn, []).extend(turn.scores.values())
-    return tuple((turn, fmean(values)) for turn, values in sorted(scores.items()) if values)
-
-
-def _dispute(judgements: Sequence[Judgement]) -> Dispute | None:
-    """The most disputed turn, the first of equals; None where judges agree or there are fewer than two."""
-    turns: dict[int, dict[str, dict[str, int]]] = {}
-    for judgement in judgements:
-        for verdict in judgement.turns:
-            turns.setdefault(verdict.turn, {})[judgement.judge] = dict(verdict.scores)
-    found = [Dispute(_gap(list(given.values())), turn, given) for turn, given in sorted(turns.items())]
-    worst = max(found, key=lambda one: one.gap, default=None)
-    return worst if worst is not None and worst.gap > 0 else None
-
-
-def _gap(given: Sequence[dict[str, int]]) -> int:
-    gap = 0
-    for name in {name for scores in given for name in scores}:
-        values = [scores[name] for scores in given if name in scores]
-        gap += max(values) - min(values)
-    return gap

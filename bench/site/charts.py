@@ -1,23 +1,28 @@
-"""The small drawings inside tables: intervals on one shared axis, and heat tints."""
+"""Small drawings inside tables: intervals on a shared axis, and heat tints."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 
 from markupsafe import Markup
 
 STEPS = 16
-"""Tints of the one hue, ``rc-h0`` to ``rc-h16``, from the lowest score of the scale to the highest."""
+"""Tints from the lowest score of the scale to the highest: classes ``rc-h0`` to ``rc-h16``."""
+
+UNKNOWN_SCALE = (1.0, 5.0)
+"""Assumed for a protocol without a facts file."""
 
 WIDTH = 160
 HEIGHT = 22
 MARGIN = 6
 
 
+@lru_cache(maxsize=4096)
 def heat(score: float | None, low: float = 1, high: float = 5) -> str:
-    """Class of the tint for a score; empty where there is none."""
+    """CSS class of the tint for a score; empty if there is no score."""
     if score is None:
         return ""
     share = (min(max(score, low), high) - low) / (high - low)
@@ -26,15 +31,15 @@ def heat(score: float | None, low: float = 1, high: float = 5) -> str:
 
 @dataclass(frozen=True)
 class Axis:
-    """The stretch of the score scale that a board draws its intervals on."""
+    """The part of the score scale on which a board's intervals are drawn."""
 
     low: float
     high: float
 
     @classmethod
     def around(cls, spans: Iterable[tuple[float, float]]) -> Axis:
-        """The shortest axis of half points that holds all (centre, half width)."""
-        ends = [(centre - half, centre + half) for centre, half in spans]
+        """The shortest axis that holds all (low, high), with its ends at half points."""
+        ends = list(spans)
         if not ends:
             return cls(1, 5)
         low = max(0.0, math.floor(2 * min(a for a, _ in ends)) / 2)
@@ -42,12 +47,12 @@ class Axis:
         return cls(low, max(high, low + 0.5))
 
     def x(self, score: float) -> float:
-        """Where a score lies, in drawing units."""
+        """The position of a score, in drawing units."""
         return round(MARGIN + (WIDTH - 2 * MARGIN) * (score - self.low) / (self.high - self.low), 1)
 
     @property
     def ticks(self) -> list[float]:
-        """Whole points, half points on a short axis, more of them between ticks on a long one."""
+        """Positions of the ticks: every half point on a short axis, every 2 to 20 points on a long one."""
         span = self.high - self.low
         step = 0.5 if span <= 2 else next((s for s in (1.0, 2.0, 5.0, 10.0) if span <= 10 * s), 20.0)
         first = math.ceil(self.low / step) * step
@@ -55,7 +60,7 @@ class Axis:
 
 
 def whisker(axis: Axis, score: float | None, half: float | None) -> Markup:
-    """A dot at ``score`` with its interval. Hidden from screen readers: the numbers stand beside it."""
+    """A dot at ``score`` with its interval. Hidden from screen readers, which read the numbers next to it."""
     ticks = " ".join(f"M{axis.x(t):g} 0V{HEIGHT}" for t in axis.ticks)
     parts = [f'<path class="rc-tick" d="{ticks}"/>']
     middle = HEIGHT / 2
@@ -69,7 +74,7 @@ def whisker(axis: Axis, score: float | None, half: float | None) -> Markup:
 
 
 def scale(axis: Axis) -> Markup:
-    """The numbers of the axis, for the head of the column."""
+    """The numbers of the axis, for the heading of the column."""
     return _drawing([f'<text x="{axis.x(tick):g}" y="17">{tick:g}</text>' for tick in axis.ticks])
 
 

@@ -1,42 +1,33 @@
-"""What all pages of one board are made from."""
+"""Everything that the pages of one board are made from."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from statistics import fmean
 from typing import Any
 
 from markupsafe import Markup
 
-from bench.records import PlayerInfo
+from bench.records import PlayerInfo, Scene
 from bench.results import ResultsTree
 from bench.scores.board import Board
 from bench.scores.external import Alias, Published
+from bench.scores.frame import Frames
 from bench.site import paths
 from bench.site.cells import CellSummary
 from bench.site.evidence import BoardEvidence
-from bench.site.labels import BoardPlace, language_name
+from bench.site.paths import Links
+from bench.site.places import BoardPlace, common
 from bench.site.render import Pages
 from bench.site.scoring import BoardRules
-from bench.site.stamp import common, crumbs
-from bench.site.talk import criteria_order
 from bench.site.text import bdi, plain
 from bench.slugs import slug
-
-PART_TITLES = {
-    "compare": "Compare",
-    "scenes": "Scenes",
-    "judges": "Judges",
-    "audit": "Audit",
-    "rank-maps": "Rank maps",
-}
 
 
 @dataclass(frozen=True)
 class Page:
-    """A generated page: where it goes, in which kind of shell, and what fills it."""
+    """A generated page: its path, the kind of shell it needs, and what fills the shell."""
 
     path: str
     kind: str
@@ -47,7 +38,7 @@ class Page:
 
 @dataclass(frozen=True)
 class Named:
-    """A character or situation: its slug, its id and what it is called."""
+    """A character or situation: its slug, id and name."""
 
     key: str
     id: str
@@ -56,22 +47,27 @@ class Named:
 
 @dataclass(frozen=True)
 class BoardContext:
-    """One board: its place, its evidence, its players and their conversations in short."""
+    """One board: its evidence, its players and the summaries of their conversations."""
 
     tree: ResultsTree
     place: BoardPlace
+    frames: Frames
+    """All evidence, including judges that the suite does not count."""
     evidence: BoardEvidence
     infos: Sequence[PlayerInfo]
     cells: Mapping[str, Mapping[str, CellSummary]]
     """Player, then scene."""
+    texts: Mapping[str, Scene]
+    """What the sides of each scene were told, from its first player's conversation."""
     pages: Pages
     source_url: str = ""
     siblings: Mapping[str, BoardEvidence] = field(default_factory=dict)
-    """The suite's boards by language, this one among them."""
+    """All boards of the suite, including this one, by language."""
     lists: Sequence[Published] = ()
+    """Lists of other benchmarks that share enough models for a rank map."""
     aliases: Sequence[Alias] = ()
     studies: Sequence[tuple[str, str, str]] = ()
-    """Human studies of it: key, words and page of each."""
+    """Human studies of this board: key, title and page of each."""
     has_reading: bool = False
     """Whether there is a page on how to read the numbers."""
 
@@ -80,8 +76,8 @@ class BoardContext:
         return self.evidence.board
 
     @cached_property
-    def sure(self) -> set[tuple[str, str]] | None:
-        """(better, worse) of the pairs of players that the data tell apart; None where none were compared."""
+    def separated(self) -> set[tuple[str, str]] | None:
+        """(better, worse) of every pair that differs significantly; None if no pairs were compared."""
         if not self.evidence.pairs:
             return None
         return {
@@ -92,144 +88,105 @@ class BoardContext:
         }
 
     @cached_property
-    def criteria(self) -> list[str]:
-        return criteria_order(self.board.criteria)
-
-    @cached_property
     def rules(self) -> BoardRules:
         """How the board's protocol scores."""
         return BoardRules.of(self.board.protocol)
 
     @cached_property
     def by_item(self) -> bool:
-        """Whether no two characters share a situation, as with the items of a data set: there is no table of
-        characters and situations then."""
+        """Whether every situation belongs to one character, as items of a data set do. Such boards have a
+        list of items in place of a matrix."""
         return len(self.characters) > 1 and len(self.scenes) == len(self.situations)
 
     @cached_property
     def title(self) -> str:
-        return f"{plain(self.place.label.title)}, {language_name(self.place.language)}"
+        return plain(self.place.title)
 
     @cached_property
     def scenes(self) -> dict[str, CellSummary]:
-        """Every scene that any player met, with one conversation of it."""
-        found: dict[str, CellSummary] = {}
+        """Every scene that any player has, with its first player's conversation."""
+        scenes: dict[str, CellSummary] = {}
         for cells in self.cells.values():
             for scene, cell in cells.items():
-                found.setdefault(scene, cell)
-        return {scene: found[scene] for scene in sorted(found)}
+                scenes.setdefault(scene, cell)
+        return {scene: scenes[scene] for scene in sorted(scenes)}
 
     @cached_property
     def characters(self) -> list[Named]:
-        found = {
-            slug(c.character): Named(slug(c.character), c.character, c.character_name) for c in self._cells
-        }
-        return [found[key] for key in sorted(found)]
+        return _sides((cell.character, cell.character_name) for cell in self.scenes.values())
 
     @cached_property
     def situations(self) -> list[Named]:
-        found = {
-            slug(c.situation): Named(slug(c.situation), c.situation, c.situation_title) for c in self._cells
-        }
-        return [found[key] for key in sorted(found)]
-
-    @property
-    def _cells(self) -> Iterable[CellSummary]:
-        return self.scenes.values()
+        return _sides((cell.situation, cell.situation_title) for cell in self.scenes.values())
 
     @cached_property
     def scene_means(self) -> dict[str, float]:
-        """Each scene's mean score over all players that have one there."""
-        means = {}
-        for scene in self.scenes:
-            scores = [s for cells in self.cells.values() if (s := score_of(cells.get(scene))) is not None]
-            if scores:
-                means[scene] = fmean(scores)
-        return means
-
-    # Links
-
-    def part(self, name: str, page: str) -> str:
-        return paths.relative(paths.board_part(self.place.suite, self.place.language, name), page)
-
-    def player_href(self, player: str, page: str) -> str:
-        return paths.relative(paths.player_page(self.place.suite, self.place.language, player), page)
-
-    def conversation_href(self, cell: CellSummary, page: str) -> str:
-        target = paths.conversation_page(self.place.suite, self.place.language, cell.player, cell.scene)
-        return paths.relative(target, page)
-
-    def scene_href(self, scene: str, page: str) -> str:
-        return paths.relative(paths.scene_page(self.place.suite, self.place.language, scene), page)
-
-    def side_href(self, kind: str, key: str, page: str) -> str:
-        return paths.relative(paths.side_page(self.place.suite, self.place.language, kind, key), page)
-
-    def name_of(self, player: str) -> str:
-        """What a player is called."""
-        return next((info.name for info in self.infos if info.player == player), player)
-
-    # Pages
-
-    def values(self, page: str) -> dict[str, Any]:
-        """What every template of a board's page gets."""
-        reading = paths.READING if self.has_reading else paths.METHOD
+        """Scene to the mean score of all players that have a score there."""
+        means = self.evidence.scene_means
         return {
-            **common(self.place, page),
-            "crumbs": crumbs(self.place, page),
-            "parts": self.parts(page),
-            "reading": paths.relative(reading, page),
-            "assets": paths.relative("assets/", page),
-            "criteria": self.criteria,
-            "rules": self.rules,
-            "heat": self.rules.heat,
+            scene: means[cell.character, cell.situation]
+            for scene, cell in self.scenes.items()
+            if (cell.character, cell.situation) in means
         }
 
+    @cached_property
+    def best(self) -> dict[str, CellSummary]:
+        """Scene to the conversation with the highest score; of equal scores, the first player's."""
+        best: dict[str, CellSummary] = {}
+        for scene in self.scenes:
+            scored = [c for cells in self.cells.values() if (c := cells.get(scene)) and c.score is not None]
+            if scored:
+                best[scene] = min(scored, key=lambda cell: (-(cell.score or 0), cell.player))
+        return best
+
+    @cached_property
+    def names(self) -> dict[str, str]:
+        """Player to its name."""
+        return {info.player: info.name for info in self.infos}
+
+    def links(self, page: str) -> Links:
+        """Links of ``page`` to the pages of this board."""
+        return Links(self.place.suite, self.place.language, page)
+
+    def part_path(self, name: str) -> str:
+        """The path of one of the pages beside the board."""
+        return paths.board_part(self.place.suite, self.place.language, name)
+
     def parts(self, page: str) -> list[tuple[str, str, str]]:
-        """Key, words and link of the board's own pages."""
-        board = paths.relative(paths.board_page(self.place.suite, self.place.language), page)
-        names = [name for name in paths.PARTS if name != "rank-maps" or self.lists]
-        studies = [(key, words, paths.relative(target, page)) for key, words, target in self.studies]
+        """Key, title and link of the board's own pages."""
+        to = self.links(page)
+        titles = {key: title for key, title in paths.PARTS.items() if key != "rank-maps" or self.lists}
         return [
-            ("board", "Board", board),
-            *((n, PART_TITLES[n], self.part(n, page)) for n in names),
-            *studies,
+            ("board", "Board", to.board()),
+            *((key, title, to.part(key)) for key, title in titles.items()),
+            *((key, title, to.path(target)) for key, title, target in self.studies),
         ]
 
-    def made(
+    def page(
         self, path: str, kind: str, template: str, values: Mapping[str, Any], title: str, heading: str
     ) -> Page:
-        """A page from its template."""
-        content = self.pages.render(template, {**self.values(path), **values})
+        """A page from its template. ``values``: what the template needs beyond what every page gets."""
+        to = self.links(path)
+        every = {
+            **common(self.place, path),
+            "parts": self.parts(path),
+            "reading": to.path(paths.READING if self.has_reading else paths.METHOD),
+            "assets": to.path("assets/"),
+            "criteria": self.board.criteria,
+            "rules": self.rules,
+            "heat": self.rules.heat,
+            "names": self.names,
+        }
+        content = self.pages.render(template, {**every, **values})
         return Page(path, kind, plain(title), bdi(" ".join(heading.split()), 200), content)
 
-    def part_page(self, name: str, template: str, values: Mapping[str, Any]) -> Page:
-        """One of the pages beside the board."""
-        path = paths.board_part(self.place.suite, self.place.language, name)
-        heading = f"{PART_TITLES[name]}: {self.title}"
-        return self.made(path, "part", template, {"here": PART_TITLES[name], **values}, heading, heading)
+    def part_page(self, name: str, values: Mapping[str, Any]) -> Page:
+        """One of the pages beside the board, from the template of the same name."""
+        title = paths.PARTS[name]
+        heading = f"{title}: {self.title}"
+        return self.page(self.part_path(name), "part", name, {"here": title, **values}, heading, heading)
 
 
-def score_of(cell: CellSummary | None) -> float | None:
-    """A conversation's score, where there is a conversation and it has one."""
-    return None if cell is None else cell.score
-
-
-def mean_of(cells: Iterable[CellSummary | None]) -> float | None:
-    """The mean score of those that have one."""
-    scores = [score for cell in cells if (score := score_of(cell)) is not None]
-    return fmean(scores) if scores else None
-
-
-def remarks(cell: CellSummary, score: str = "") -> str:
-    """What went otherwise in a conversation, in words."""
-    said = [score] if score else []
-    if cell.state == "failed":
-        said.append("the conversation failed")
-    if cell.refusal:
-        said.append("a judge saw a refusal")
-    if cell.state == "unjudged":
-        said.append("no judgement that counts")
-    if cell.failed_judgements:
-        said.append(f"{cell.failed_judgements} judgement{'s' if cell.failed_judgements > 1 else ''} failed")
-    return ", ".join(said)
+def _sides(names: Iterable[tuple[str, str]]) -> list[Named]:
+    sides = {slug(ident): Named(slug(ident), ident, name) for ident, name in names}
+    return [sides[key] for key in sorted(sides)]

@@ -1,4 +1,4 @@
-"""The Content-Security-Policy of a page: everything from its own origin, inline scripts by hash only."""
+"""The Content-Security-Policy of a page: only its own origin, and inline scripts only by their hash."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _CHARSET = '<meta charset="utf-8">'
 
 
 def with_policy(page: str) -> str:
-    """A page of the theme with a policy for its own inline scripts. Call it before any content is put in."""
+    """A page of the theme, with a policy that allows its inline scripts. Call this before adding content."""
     hashes = []
     for match in _INLINE_SCRIPT.finditer(page):
         attributes = match["attributes"]
@@ -33,6 +33,6 @@ def with_policy(page: str) -> str:
         ]
     )
     if _CHARSET not in page:
-        raise ValueError("the theme's page has no place for a policy")
+        raise ValueError("the theme's page has no <meta charset>")
     meta = f'{_CHARSET}<meta http-equiv="Content-Security-Policy" content="{policy}">'
     return page.replace(_CHARSET, meta, 1)

@@ -1,32 +1,34 @@
-"""What a board's pages show beyond the board itself, worked out of the same evidence."""
+"""What the pages of a board show beyond the board itself: analyses and comparisons of pairs of players."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TypeVar
 
-import pandas as pd
+import numpy as np
 from pydantic import JsonValue
 from scipy import stats
 
 from bench.boards.loading import LoadedBoard
 from bench.catalog import Catalog
 from bench.protocol_facts import facts_of
+from bench.records import Record
 from bench.scores import paper
 from bench.scores.analyses.preference import judge_models
 from bench.scores.analyses.report import Material, Report, report
 from bench.scores.analyses.scenes import judge_finals
-from bench.scores.analyses.sure import missing_to_none
 from bench.scores.analyses.texts import no_turns
-from bench.scores.analyses.turns import ALL
-from bench.scores.board import NUMBERS, Board, BoardRow, WeightedScore
+from bench.scores.board import Board, BoardRow, WeightedScore
 from bench.scores.bootstrap import CONFIDENCE
 from bench.scores.frame import Frames
 from bench.scores.robust import paired_differences, robust_grid, scenes_needed
 from bench.scores.weights import EQUAL, standard_weightings
 
 PAIRS_UP_TO = 100
-"""Players up to which every pair is compared: the work grows with the square of their number."""
+"""No pairs are compared on boards with more players: their number grows with the square of the players'."""
 
 ANALYSES = (
     "by_turn",
@@ -42,9 +44,74 @@ ANALYSES = (
     "disputes",
     "boards_alone",
 )
-"""The analyses that pages show. Those of what was said are left to `bench analyse`: they take longer."""
+"""The analyses that pages show. Analyses of the texts take longer; `bench analyse` has them."""
 
-Row = Mapping[str, JsonValue]
+R = TypeVar("R", bound=Record)
+
+
+class TurnScore(Record):
+    """A row of the analysis ``by_turn``."""
+
+    player: str
+    """Empty for the average over all players."""
+    turn: int
+    conversations: int
+    score: float
+    low: float | None
+    high: float | None
+    change: float | None
+    change_low: float | None
+    change_high: float | None
+    reason: str | None
+
+
+class Difficulty(Record):
+    """A row of ``difficulty``: how much easier a character or situation is than the average."""
+
+    kind: str
+    id: str
+    conversations: int
+    players: int
+    score: float | None
+    effect: float | None
+    low: float | None
+    high: float | None
+    reason: str | None
+
+
+class SceneMean(Record):
+    """A row of ``scenes``."""
+
+    character: str
+    situation: str
+    players: int
+    score: float
+
+
+class SideMean(Record):
+    """A row of ``sides``: a player's mean over the scenes of a character or situation."""
+
+    player: str
+    kind: str
+    id: str
+    conversations: int
+    score: float
+
+
+class JudgesApart(Record):
+    """A row of ``judges_apart``."""
+
+    player: str
+    conversations: int
+    apart: float
+
+
+class AloneScore(WeightedScore):
+    """A row of ``boards_alone``."""
+
+    judge: str
+    weighting: str
+    player: str
 
 
 @dataclass(frozen=True)
@@ -53,83 +120,86 @@ class Pair:
 
     difference: float
     half: float | None
-    """Half the width of its 95% interval, of this pair alone."""
+    """Half the width of the 95% interval of this difference alone."""
     scenes: int
     separated: bool
-    """Surely different, all pairs of the board considered."""
+    """Whether they differ significantly, corrected for all pairs of the board."""
     needed: int | None
-    """Scenes with which one comparison would find this difference four times in five; None: see
+    """Scenes needed to detect this difference 80% of the time; None: see
     :func:`bench.scores.robust.scenes_needed`."""
 
 
 @dataclass(frozen=True)
 class BoardEvidence:
-    """A board and what else its evidence says."""
+    """A board, its analyses and its pairs. The properties hold rows of the analyses by their keys."""
 
     board: Board
     analyses: Report
-    """Those of ANALYSES: analyses.json, which holds every number below but the pairs."""
-    spread: Mapping[str, float] = field(default_factory=dict)
-    """Player to how far its judges' own means of it lie apart."""
-    by_judge: Mapping[str, Mapping[str, Mapping[str, WeightedScore]]] = field(default_factory=dict)
-    """Judge, weighting, player: the paper's numbers as if this judge alone had judged."""
+    """The ANALYSES; published as analyses.json."""
+    counted: bool
+    """Whether any judgement counts."""
     pairs: Mapping[str, Mapping[str, Pair]] = field(default_factory=dict)
-    """Player, then other player; empty on boards of too many players."""
-    turns: Mapping[str, tuple[Row, ...]] = field(default_factory=dict)
-    """Player (empty: the average of all) to its scores by turn."""
-    difficulty: tuple[Row, ...] = ()
-    leniency: tuple[Row, ...] = ()
-    orders: tuple[Row, ...] = ()
-    agreement: tuple[Row, ...] = ()
-    judge_pairs: tuple[Row, ...] = ()
-    preference: tuple[Row, ...] = ()
+    """Player to other player; empty on boards with too many players."""
 
-    @property
+    def rows_of(self, name: str) -> tuple[dict[str, JsonValue], ...]:
+        """The rows of an analysis."""
+        return self.analyses.rows_of(name) if self.counted else ()
+
+    def _records(self, name: str, kind: type[R]) -> list[R]:
+        return [kind.model_validate(row) for row in self.rows_of(name)]
+
+    @cached_property
     def rows(self) -> dict[str, BoardRow]:
         """The board's rows by player."""
         return {row.player: row for row in self.board.rows}
 
+    @cached_property
+    def spread(self) -> dict[str, float]:
+        """Player to largest minus smallest of the judges' means."""
+        return {row.player: row.apart for row in self._records("judges_apart", JudgesApart)}
+
+    @cached_property
+    def by_judge(self) -> dict[str, dict[str, dict[str, WeightedScore]]]:
+        """Judge, weighting, player: the paper's numbers if this judge alone had judged."""
+        scores: dict[str, dict[str, dict[str, WeightedScore]]] = {}
+        for row in self._records("boards_alone", AloneScore):
+            scores.setdefault(row.judge, {}).setdefault(row.weighting, {})[row.player] = row
+        return scores
+
+    @cached_property
+    def turns(self) -> dict[str, list[TurnScore]]:
+        """Player to scores by turn; bench.scores.analyses.turns.ALL stands for the average of all."""
+        turns: dict[str, list[TurnScore]] = {}
+        for row in self._records("by_turn", TurnScore):
+            turns.setdefault(row.player, []).append(row)
+        return turns
+
+    @cached_property
+    def difficulty(self) -> list[Difficulty]:
+        """Characters and situations, the hardest of each kind first."""
+        return self._records("difficulty", Difficulty)
+
+    @cached_property
+    def scene_means(self) -> dict[tuple[str, str], float]:
+        """(character, situation) to the mean score of all players."""
+        return {(row.character, row.situation): row.score for row in self._records("scenes", SceneMean)}
+
+    @cached_property
+    def sides(self) -> dict[tuple[str, str], dict[str, SideMean]]:
+        """(kind, id) of a character or situation, then player."""
+        sides: dict[tuple[str, str], dict[str, SideMean]] = {}
+        for row in self._records("sides", SideMean):
+            sides.setdefault((row.kind, row.id), {})[row.player] = row
+        return sides
+
 
 def evidence_of(loaded: LoadedBoard, catalog: Catalog | None = None) -> BoardEvidence:
-    """A board and what else its evidence says; ``catalog`` tells what its judges are."""
-    frames, board = loaded.frames, loaded.board
-    made = report(Material(frames, no_turns(), judge_models(frames, catalog)), ANALYSES)
-    if judge_finals(frames).empty:  # nothing counts
-        return BoardEvidence(board, made)
-    turns: dict[str, list[Row]] = {}
-    for row in made.rows_of("by_turn"):
-        turns.setdefault(str(row["player"] or ALL), []).append(row)
-    return BoardEvidence(
-        board=board,
-        analyses=made,
-        spread={str(row["player"]): float(str(row["apart"])) for row in made.rows_of("judges_apart")},
-        by_judge=_alone(made),
-        pairs=_pairs(frames) if len(frames.players) <= PAIRS_UP_TO else {},
-        turns={player: tuple(found) for player, found in turns.items()},
-        difficulty=made.rows_of("difficulty"),
-        leniency=made.rows_of("leniency"),
-        orders=made.rows_of("orders"),
-        agreement=made.rows_of("agreement"),
-        judge_pairs=made.rows_of("judge_pairs"),
-        preference=made.rows_of("preference"),
-    )
-
-
-def _rows(table: pd.DataFrame) -> tuple[Row, ...]:
-    """A table as plain rows; missing cells are None."""
-    return tuple(
-        {str(key): value for key, value in row.items()} for row in missing_to_none(table).to_dict("records")
-    )
-
-
-def _alone(made: Report) -> dict[str, dict[str, dict[str, WeightedScore]]]:
-    """Judge, weighting, player: the paper's numbers as if this judge alone had judged."""
-    found: dict[str, dict[str, dict[str, WeightedScore]]] = {}
-    for row in made.rows_of("boards_alone"):
-        numbers = {name: row[name] for name in ("rank", *NUMBERS)}
-        by_weighting = found.setdefault(str(row["judge"]), {}).setdefault(str(row["weighting"]), {})
-        by_weighting[str(row["player"])] = WeightedScore.model_validate(numbers)
-    return found
+    """The board, its analyses and its pairs. ``catalog`` knows the judges' models and families."""
+    frames = loaded.frames
+    analyses = report(Material(frames, no_turns(), judge_models(frames, catalog)), ANALYSES)
+    counted = not judge_finals(frames).empty
+    pairs = _pairs(frames) if counted and len(frames.players) <= PAIRS_UP_TO else {}
+    return BoardEvidence(loaded.board, analyses, counted, pairs)
 
 
 def _pairs(frames: Frames) -> dict[str, dict[str, Pair]]:
@@ -138,20 +208,20 @@ def _pairs(frames: Frames) -> dict[str, dict[str, Pair]]:
     equal = standard_weightings(frames.criteria)[EQUAL]
     table = paired_differences(robust_grid(frames, equal))
     table["half"] = stats.t.ppf((1 + CONFIDENCE) / 2, table["df"]) * table["standard_error"]
-    found: dict[str, dict[str, Pair]] = {}
-    for row in _rows(table):
-        if row["difference"] is None:
+    numbers = table[["difference", "half", "standard_error", "df"]].to_numpy(dtype=np.float64)
+    columns = [table[name].tolist() for name in ("player", "other", "scenes", "separated")]
+    pairs: dict[str, dict[str, Pair]] = {}
+    for player, other, scenes, separated, row in zip(*columns, numbers.tolist(), strict=True):
+        difference, half, error, df = row
+        if math.isnan(difference):
             continue
-        difference = paper.published(float(str(row["difference"])))
-        half = None if row["half"] is None else paper.published(float(str(row["half"])))
-        told = half, int(str(row["scenes"])), bool(row["separated"]), _needed(row)
-        found.setdefault(str(row["player"]), {})[str(row["other"])] = Pair(difference, *told)
-        found.setdefault(str(row["other"]), {})[str(row["player"])] = Pair(-difference + 0.0, *told)
-    return found
-
-
-def _needed(row: Row) -> int | None:
-    difference, error, scenes, df = (
-        float(str(row[name])) for name in ("difference", "standard_error", "scenes", "df")
-    )
-    return scenes_needed(difference, error, int(scenes), df) if error > 1e-12 else None
+        rest = (
+            None if math.isnan(half) else paper.published(half),
+            scenes,
+            separated,
+            scenes_needed(difference, error, scenes, df) if error > 1e-12 else None,
+        )
+        shown = paper.published(difference)
+        pairs.setdefault(player, {})[other] = Pair(shown, *rest)
+        pairs.setdefault(other, {})[player] = Pair(-shown + 0.0, *rest)
+    return pairs

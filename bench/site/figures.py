@@ -1,4 +1,4 @@
-"""Line figures as inline SVG: coloured by the style sheet, described in words, each mark a link."""
+"""Line figures as inline SVG: coloured by the style sheet, with a description, each mark a link."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LEFT, RIGHT, TOP, BOTTOM = 40, 12, 12, 30
 
 @dataclass(frozen=True)
 class Mark:
-    """A point with its interval, and where it leads."""
+    """A point with its interval and its link."""
 
     at: int
     value: float
@@ -26,14 +26,14 @@ class Mark:
 
 @dataclass(frozen=True)
 class Series:
-    """A line: ``kind`` is its style, main or other."""
+    """A line. ``kind``: its style, ``main`` or ``other``."""
 
     kind: str
     marks: Sequence[Mark]
 
 
 def line_figure(ident: str, title: str, about: str, series: Sequence[Series]) -> Markup:
-    """The figure; empty where there is nothing to draw. ``ident`` begins its ids."""
+    """The figure; empty if there is nothing to draw. ``ident``: prefix of its ids."""
     marks = [mark for one in series for mark in one.marks]
     if not marks:
         return Markup("")
@@ -65,8 +65,9 @@ def line_figure(ident: str, title: str, about: str, series: Sequence[Series]) ->
                 parts.append(f'<path class="rc-bar" d="M{x(mark.at):g} {y(mark.low):g}V{y(mark.high):g}"/>')
             place = f'cx="{x(mark.at):g}" cy="{y(mark.value):g}" r="5"'
             dot = f'<circle class="rc-dot rc-dot--{escape(one.kind)}" {place}/>'
-            said = escape(mark.label)
-            parts.append(f'<a href="{escape(mark.href)}" aria-label="{said}"><title>{said}</title>{dot}</a>')
+            label = escape(mark.label)
+            link = f'<a href="{escape(mark.href)}" aria-label="{label}">'
+            parts.append(f"{link}<title>{label}</title>{dot}</a>")
     return Markup(
         f'<svg class="rc-figure" viewBox="0 0 {WIDTH} {HEIGHT}" role="group"'
         f' aria-labelledby="{escape(ident)}-t {escape(ident)}-d">'

@@ -1,11 +1,9 @@
-"""A page for every human study: judges against people, people against people, and where they part."""
+"""The page of a human study: judges against people, people against people, and their disagreements."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 from markupsafe import Markup
 
@@ -13,20 +11,19 @@ from bench.agreement.chart import caption, draw_agreement, prefix_of, rows_of, t
 from bench.agreement.disputes import Dispute
 from bench.agreement.ensembles import METHODS
 from bench.agreement.forms import agreement_csv, agreement_json
-from bench.agreement.judges import JudgedReport
-from bench.agreement.people import People
-from bench.agreement.report import REFUSALS, Agreement, SampledPlayer, agreement_of
+from bench.agreement.judges import JudgeAgreement, JudgedReport
+from bench.agreement.people import Alpha, AnnotatorAgreement, AnnotatorPair, People
+from bench.agreement.report import REFUSALS, Agreement, agreement_of
 from bench.agreement.study import has_judges, study_panel
 from bench.catalog import Catalog
 from bench.figures import FORMS, Form, rendered
 from bench.results import ResultsTree
-from bench.results.studies import load_study, read_study, studies
-from bench.scores.frame import load
+from bench.results.studies import load_study
 from bench.site import paths
 from bench.site.context import BoardContext, Page
-from bench.site.labels import language_name
+from bench.site.places import Link
 from bench.site.render import Pages
-from bench.site.stamp import Link
+from bench.site.studies import StudyPlace
 from bench.site.svg import inline_figure
 from bench.site.text import bdi, plain
 from bench.slugs import slug
@@ -34,202 +31,142 @@ from bench.slugs import slug
 PEOPLE = "people.html"
 """The hand-written page on how agreement is measured."""
 
+Boards = Mapping[tuple[str, str], BoardContext]
+"""(suite, language) to board."""
+
 
 @dataclass(frozen=True)
-class StudyPlace:
-    """A study, what it is of, and where its page lies."""
+class JudgedView:
+    """The judges of one suite and version: a row for each, and the figure."""
 
-    study: str
-    suite: str
-    language: str
-    items: int
-
-    @property
-    def page(self) -> str:
-        return f"{self.folder}/index.html"
-
-    @property
-    def folder(self) -> str:
-        return f"people/{self.study}/{slug(self.language)}"
+    key: str
+    report: JudgedReport
+    rows: list[tuple[str, list[JudgeAgreement]]]
+    """Judge or ensemble, and its figures in the order of the criteria."""
+    figure: Markup
+    files: list[str]
+    """Forms of the figure; empty if there is none."""
 
 
-def study_places(results: Path) -> list[StudyPlace]:
-    """Every study of a results tree, by name. Raises RecordError where a study.json is damaged."""
-    files = [read_study(results, name) for name in studies(results)]
-    return [StudyPlace(file.study, file.suite, file.language, len(file.items)) for file in files]
+@dataclass(frozen=True)
+class PeopleView:
+    """The annotators on one criterion: a matrix, with rows for the means."""
+
+    criterion: str
+    alpha: Alpha
+    rows: list[tuple[str, list[AnnotatorPair | None]]]
+    each: list[AnnotatorAgreement]
 
 
-def study_report(
-    tree: ResultsTree, place: StudyPlace, boards: Sequence[tuple[str, str]], catalog: Catalog | None
-) -> Agreement:
-    """The agreement over a study, with the judges of every board that holds a conversation of it.
+@dataclass(frozen=True)
+class DisputeView:
+    """A dispute, with the name of its conversation and the link to its turn. ``href`` may be empty."""
 
-    ``boards``: (suite, language) of all. Boards whose judges do not score what people scored stay out.
-    """
+    row: Dispute
+    href: str
+    scene: str
+    player: str
+
+
+def study_report(tree: ResultsTree, place: StudyPlace, boards: Boards, catalog: Catalog | None) -> Agreement:
+    """Agreement with the judges of every board that has a conversation of the study and the same criteria."""
     study = load_study(tree.root, place.study)
     frames = []
     for suite, language in sorted(boards, key=lambda board: (board[0] != slug(place.suite), board)):
-        if language == slug(place.language):
-            found = load(tree, suite, language)
-            if has_judges(study.file, tree, found):
-                frames.append(found)
+        board = boards[suite, language].frames
+        if language == slug(place.language) and has_judges(study.file, tree, board):
+            frames.append(board)
     return agreement_of(study_panel(study, tree, frames, catalog=catalog))
 
 
-def study_page(made: Agreement, place: StudyPlace, contexts: Sequence[BoardContext], pages: Pages) -> Page:
-    """The page of a study; ``contexts``: all boards, whose pages it leads to."""
+def study_page(report: Agreement, place: StudyPlace, boards: Boards, pages: Pages) -> Page:
+    """The page of a study."""
     page = place.page
-    boards = {(context.place.suite, context.place.language): context for context in contexts}
     home = boards.get((slug(place.suite), slug(place.language)))
     title = f"People: {place.study}"
     crumbs = [Link(paths.relative(paths.BOARDS, page), "Boards")]
     if home is not None:
-        board = paths.board_page(home.place.suite, home.place.language)
-        crumbs.append(Link(paths.relative(board, page), home.title))
+        crumbs.append(Link(home.links(page).board(), home.title))
     content = pages.render(
         "human",
         {
             "crumbs": crumbs,
             "here": title,
             "parts": home.parts(page) if home else [],
-            "part": part_key(place),
+            "part": place.key,
             "suite": home.place.label if home else None,
             "about": paths.relative(paths.DEMONSTRATION, page),
             "method": paths.relative(PEOPLE, page),
-            "made": made,
-            "language": language_name(place.language),
-            "refusals": REFUSALS[made.refusals],
-            "judged": [_judged(made, one, place) for one in made.judged],
-            "people": _people(made.people, made.measured),
-            "players": [_player(row, home, page) for row in made.sample.players],
+            "report": report,
+            "language": place.language,
+            "refusals": REFUSALS[report.refusals],
+            "methods": {name: method[0] for name, method in METHODS.items()},
+            "judged": [_judged(report, judged) for judged in report.judged],
+            "people": [_people(report.people, criterion) for criterion in report.measured],
+            "to": home.links(page) if home else None,
+            "names": home.names if home else {},
             "disputes": [
-                _dispute(one, boards.get((slug(one.suite), slug(place.language))), page)
-                for one in made.disputes
+                _dispute(dispute, boards.get((slug(dispute.suite), slug(place.language))), page)
+                for dispute in report.disputes
             ],
-            "files": [("JSON", "agreement.json"), ("CSV", "agreement.csv")],
         },
     )
-    heading = bdi(f"Judges and people: {place.study}", 200)
-    return Page(page, "part", plain(title), heading, content)
+    return Page(page, "part", plain(title), bdi(f"Judges and people: {place.study}", 200), content)
 
 
-def study_files(made: Agreement, place: StudyPlace) -> Iterator[tuple[str, bytes]]:
-    """(path, bytes) of all numbers as JSON and CSV, and of each figure."""
-    yield f"{place.folder}/agreement.json", agreement_json(made).encode("utf-8")
-    yield f"{place.folder}/agreement.csv", agreement_csv(made).encode("utf-8")
-    for one in made.judged:
-        if rows_of(made, one):
+def study_files(report: Agreement, place: StudyPlace) -> Iterator[tuple[str, bytes]]:
+    """(path, content) of all numbers as JSON and CSV, and of each figure."""
+    yield f"{place.folder}/agreement.json", agreement_json(report).encode("utf-8")
+    yield f"{place.folder}/agreement.csv", agreement_csv(report).encode("utf-8")
+    for judged in report.judged:
+        if rows_of(report, judged):
             for form in FORMS:
-                yield f"{place.folder}/{prefix_of(one)}.{form}", _figure_file(made, one, form)
+                yield f"{place.folder}/{prefix_of(judged)}.{form}", _figure(report, judged, form)
 
 
-def part_key(place: StudyPlace) -> str:
-    """What the pages of a board call the study's page among their links."""
-    return f"people-{place.study}"
+def _judged(report: Agreement, judged: JudgedReport) -> JudgedView:
+    figures = {(figure.name, figure.criterion): figure for figure in judged.figures}
+    names = dict.fromkeys(figure.name for figure in judged.figures)
+    drawn = bool(rows_of(report, judged))
+    about = f"A dot for each judge, with a line for its interval. {caption(report)}. A table stands above."
+    svg = inline_figure(_figure(report, judged, "svg"), prefix_of(judged), about) if drawn else Markup("")
+    return JudgedView(
+        key=slug(judged.label),
+        report=judged,
+        rows=[(name, [figures[name, criterion] for criterion in report.measured]) for name in names],
+        figure=svg,
+        files=[f"{prefix_of(judged)}.{form}" for form in FORMS] if drawn else [],
+    )
 
 
-def part_links(places: Sequence[StudyPlace], suite: str, language: str) -> list[tuple[str, str, str]]:
-    """Key, words and page of the studies of a board."""
-    mine = [place for place in places if (slug(place.suite), slug(place.language)) == (suite, language)]
-    one = len(mine) == 1
-    return [
-        (part_key(place), "People" if one else f"People: {plain(place.study, 30)}", place.page)
-        for place in mine
-    ]
+def _figure(report: Agreement, judged: JudgedReport, form: Form) -> bytes:
+    title, prefix = title_of(report, judged), prefix_of(judged)
+    return rendered(lambda: draw_agreement(report, judged), form, title, prefix)
 
 
-def listed(places: Sequence[StudyPlace], page: str) -> dict[str, Any]:
-    """What a hand-written page needs to list the studies."""
-    return {
-        "studies": [
-            {
-                "href": paths.relative(place.page, page),
-                "name": place.study,
-                "suite": place.suite,
-                "language": place.language,
-                "conversations": place.items,
-            }
-            for place in places
-        ]
-    }
+def _people(people: People, criterion: str) -> PeopleView:
+    pairs: dict[tuple[str, str], AnnotatorPair] = {}
+    for pair in people.pairs:
+        if pair.criterion == criterion:
+            pairs[pair.annotator, pair.other] = pairs[pair.other, pair.annotator] = pair
+    names = people.annotators
+    return PeopleView(
+        criterion=criterion,
+        alpha=next(row for row in people.alpha if row.criterion == criterion),
+        rows=[(name, [pairs.get((name, other)) for other in names]) for name in names],
+        each=[row for row in people.each if row.criterion == criterion],
+    )
 
 
-def _judged(made: Agreement, one: JudgedReport, place: StudyPlace) -> dict[str, Any]:
-    """One version: a row a judge, the figure, differences that are real, ways to combine."""
-    cells = {(figure.name, figure.criterion): figure for figure in one.figures}
-    names = list(dict.fromkeys(figure.name for figure in one.figures))
-    drawn = rows_of(made, one)
-    files = [(form.upper(), f"{prefix_of(one)}.{form}") for form in FORMS] if drawn else []
-    return {
-        "key": slug(one.label),
-        "report": one,
-        "rows": [(name, [cells[name, criterion] for criterion in made.measured]) for name in names],
-        "figure": _figure(made, one) if drawn else "",
-        "files": files,
-        "real": [pair for pair in one.differences if pair.real],
-        "pairs": len(one.differences),
-        "left_out": [(judge, counts) for judge, counts in one.left_out.items() if counts],
-        "ways": [(METHODS[way.method][0], way) for way in one.ensembles],
-        "best": [(METHODS[row.method][0] if row.method else "", row) for row in one.best],
-    }
-
-
-def _figure_file(made: Agreement, one: JudgedReport, form: Form) -> bytes:
-    return rendered(lambda: draw_agreement(made, one), form, title_of(made, one), prefix_of(one))
-
-
-def _figure(made: Agreement, one: JudgedReport) -> Markup:
-    about = f"A dot for each judge, with a line for its interval. {caption(made)}. A table stands above."
-    return inline_figure(_figure_file(made, one, "svg"), prefix_of(one), about)
-
-
-def _people(people: People, measured: Sequence[str]) -> list[dict[str, Any]]:
-    """One matrix a criterion, with the rows of the two means."""
-    found = []
-    for criterion in measured:
-        pairs: dict[tuple[str, str], Any] = {}
-        for pair in people.pairs:
-            if pair.criterion == criterion:
-                pairs[pair.annotator, pair.other] = pairs[pair.other, pair.annotator] = pair
-        each = [row for row in people.each if row.criterion == criterion]
-        found.append(
-            {
-                "criterion": criterion,
-                "alpha": next(row for row in people.alpha if row.criterion == criterion),
-                "rows": [
-                    (one, [pairs.get((one, other)) for other in people.annotators])
-                    for one in people.annotators
-                ],
-                "with_all": [row.with_mean_of_all for row in each],
-                "with_others": [row.with_mean_of_others for row in each],
-            }
-        )
-    return found
-
-
-def _player(row: SampledPlayer, home: BoardContext | None, page: str) -> dict[str, Any]:
-    """A player of the sample; it leads to the player's page where there is one."""
-    if row.player is None:
-        return {"name": "not known", "href": "", "row": row}
-    if home is None or all(info.player != row.player for info in home.infos):
-        return {"name": row.player, "href": "", "row": row}
-    return {"name": home.name_of(row.player), "href": home.player_href(row.player, page), "row": row}
-
-
-def _dispute(one: Dispute, context: BoardContext | None, page: str) -> dict[str, Any]:
-    """A dispute with the names of its conversation, and the link to its turn."""
+def _dispute(dispute: Dispute, board: BoardContext | None, page: str) -> DisputeView:
     cell = None
-    if context is not None and one.player and one.character and one.situation:
-        scene = paths.scene_name(one.character, one.situation)
-        cell = context.cells.get(one.player, {}).get(scene)
-    if context is None or cell is None:
-        where = " / ".join(filter(None, (one.player, one.character, one.situation)))
-        return {"row": one, "href": "", "scene": where or one.item, "player": ""}
-    anchor = f"#t{one.turn}-{slug(one.judge)}" if one.turn else ""
-    return {
-        "row": one,
-        "href": context.conversation_href(cell, page) + anchor,
-        "scene": f"{cell.character_name}, {cell.situation_title}"
-        + (f", turn {one.turn}" if one.turn else ""),
-        "player": context.name_of(cell.player),
-    }
+    if board is not None and dispute.player and dispute.character and dispute.situation:
+        scene = paths.scene_name(dispute.character, dispute.situation)
+        cell = board.cells.get(dispute.player, {}).get(scene)
+    if board is None or cell is None:
+        where = " / ".join(filter(None, (dispute.player, dispute.character, dispute.situation)))
+        return DisputeView(dispute, "", where or dispute.item, "")
+    anchor = f"#t{dispute.turn}-{slug(dispute.judge)}" if dispute.turn else ""
+    turn = f", turn {dispute.turn}" if dispute.turn else ""
+    href = board.links(page).talk(cell.player, cell.scene) + anchor
+    return DisputeView(dispute, href, cell.name + turn, board.names.get(cell.player, cell.player))

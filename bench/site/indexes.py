@@ -1,4 +1,4 @@
-"""The search index and the sitemap: hand-written pages, boards and players; never what a model said."""
+"""The search index and the sitemap. They list pages by their titles, and hold no text of models."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _INDEX = "search/search_index.json"
 
 
 def search_files(built: Mapping[str, bytes], pages: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """The index as MkDocs wrote it with (path, title) of generated pages added, as JSON and as a script.
+    """MkDocs' search index with generated pages added, as JSON and as a script.
 
-    The script is for pages opened as files, which cannot fetch JSON.
+    ``pages``: (path, title) of each. The script is for pages opened as files, which cannot fetch JSON.
     """
     if _INDEX not in built:
         return {}
@@ -26,7 +26,7 @@ def search_files(built: Mapping[str, bytes], pages: Iterable[tuple[str, str]]) -
 
 
 def sitemap(site_url: str, pages: Iterable[str]) -> str:
-    """A sitemap of the given paths."""
+    """A sitemap of pages, given by their paths."""
     base = site_url.rstrip("/")
     entries = "".join(f"<url><loc>{escape(f'{base}/{page}')}</loc></url>\n" for page in sorted(set(pages)))
     return (

@@ -1,7 +1,9 @@
-"""The folder that a site is built into: written only where bytes changed, and nothing of anyone else's."""
+"""The folder that a site is built into. Only files whose bytes change are written."""
 
 from __future__ import annotations
 
+import contextlib
+import os
 from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 
@@ -9,11 +11,11 @@ from bench.errors import SiteError
 from bench.files import storage_error
 
 MARKER = ".dramaturg-site"
-"""Says that the folder holds a site of ours, so that a build may delete stale files in it."""
+"""File that says that the folder holds a site of ours, so a build may delete files in it."""
 
 
 class OutputFolder:
-    """Takes the files of one build, then removes what an earlier build left and this one did not write."""
+    """Takes the files of one build, then removes the files of earlier builds that this one did not write."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -29,56 +31,51 @@ class OutputFolder:
             )
         self.write(MARKER, b"Built by `bench site build`; a build deletes what it did not write.\n")
 
-    @classmethod
-    def part(cls, root: Path) -> OutputFolder:
-        """The folder as a worker writes into it; the one that started the build has checked it."""
-        made = cls.__new__(cls)
-        made.root, made.kept, made.written = root, set(), 0
-        return made
-
     def add(self, names: Iterable[str], written: int) -> None:
-        """Take over what a worker wrote or found as it should be."""
+        """Count files that a worker has written or found unchanged."""
         self.kept.update(names)
         self.written += written
 
-    def write(self, name: str, data: bytes | str) -> bool:
-        """Write a file by its path inside the folder; returns whether it is new or changed."""
-        raw = data.encode("utf-8", "replace") if isinstance(data, str) else data
-        path = self.root / _checked(name)
-        self.kept.add(name)
-        try:
-            try:
-                if path.read_bytes() == raw:
-                    return False
-            except FileNotFoundError:
-                path.parent.mkdir(parents=True, exist_ok=True)
-            temporary = path.with_name(f".tmp-{path.name[:40]}")
-            try:
-                temporary.write_bytes(raw)
-                temporary.replace(path)
-            finally:
-                temporary.unlink(missing_ok=True)
-        except OSError as error:
-            raise storage_error(error, path) from None
-        self.written += 1
-        return True
+    def write(self, name: str, data: bytes | str) -> None:
+        """Write a file, given by its path inside the folder."""
+        self.add([name], write_file(self.root, name, data))
 
     def prune(self) -> int:
-        """Delete the files that this build did not write, and folders left empty; returns how many files."""
+        """Delete files that this build did not write, and empty folders. Returns the number of files."""
         removed = 0
-        for path in sorted(self.root.rglob("*"), reverse=True):
-            if path.is_dir() and not path.is_symlink():
-                if not any(path.iterdir()):
-                    path.rmdir()
-            elif path.relative_to(self.root).as_posix() not in self.kept:
-                path.unlink()
-                removed += 1
+        for folder, _, files in os.walk(self.root, topdown=False):
+            inside = Path(folder).relative_to(self.root)
+            for name in files:
+                if (inside / name).as_posix() not in self.kept:
+                    Path(folder, name).unlink()
+                    removed += 1
+            if inside.parts:
+                with contextlib.suppress(OSError):  # not empty
+                    Path(folder).rmdir()
         return removed
 
 
-def _checked(name: str) -> str:
-    """``name``, if it stays inside the folder."""
+def write_file(root: Path, name: str, data: bytes | str) -> bool:
+    """Write one file of a site; returns whether it is new or changed.
+
+    Raises SiteError for a name outside the folder, and StorageError.
+    """
+    raw = data.encode("utf-8", "replace") if isinstance(data, str) else data
     parts = PurePosixPath(name).parts
-    if not parts or name.startswith("/") or "\\" in name or any(p in ("..", ".") for p in parts):
+    if not parts or name.startswith("/") or "\\" in name or ".." in parts or "." in parts:
         raise SiteError(f"{name!r} is not a path inside the site")
-    return name
+    path = root / name
+    temporary = path.with_name(f".tmp-{path.name}")
+    try:
+        try:
+            if path.read_bytes() == raw:
+                return False
+        except FileNotFoundError:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        temporary.write_bytes(raw)
+        temporary.replace(path)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+        raise storage_error(error, path) from None
+    return True

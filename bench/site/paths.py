@@ -1,8 +1,10 @@
-"""Where each page lies inside the site. All parts are slugs, so every id is safe and no two collide."""
+"""Paths of the pages inside the site, and links between them. Every part is a slug, so no id is unsafe and no
+two ids share a path."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, replace
 
 from bench.slugs import slug as slug
 
@@ -11,8 +13,14 @@ METHOD = "method.html"
 DEMONSTRATION = "demonstration.html"
 BOARDS = "boards/index.html"
 READING = "reading-the-numbers.html"
-PARTS = ("compare", "scenes", "judges", "audit", "rank-maps")
-"""Pages that a board has beside itself; the last only where there is something to show."""
+PARTS = {
+    "compare": "Compare",
+    "scenes": "Scenes",
+    "judges": "Judges",
+    "audit": "Audit",
+    "rank-maps": "Rank maps",
+}
+"""Pages beside a board, with their titles. Rank maps exist only if another list shares enough models."""
 
 
 def board_page(suite: str, language: str) -> str:
@@ -24,38 +32,12 @@ def board_part(suite: str, language: str, part: str) -> str:
     return f"{board_folder(suite, language)}/{part}.html"
 
 
-def board_data(suite: str, language: str, kind: str) -> str:
-    return f"{board_folder(suite, language)}/board.{kind}"
-
-
-def analyses(suite: str, language: str) -> str:
-    """What the evidence says beyond the board, as data."""
-    return f"{board_folder(suite, language)}/analyses.json"
-
-
-def rank_map_file(suite: str, language: str, name: str, form: str) -> str:
-    return f"{board_folder(suite, language)}/rank-maps/{slug(name)}.{form}"
-
-
 def player_page(suite: str, language: str, player: str) -> str:
     return f"{player_folder(suite, language, player)}/index.html"
 
 
-def player_audit(suite: str, language: str, player: str) -> str:
-    return f"{player_folder(suite, language, player)}/audit.html"
-
-
-def player_scores(suite: str, language: str, player: str) -> str:
-    """Scores for the compare page: a script, since a page opened as a file can load nothing else."""
-    return f"{player_folder(suite, language, player)}/scores.js"
-
-
 def conversation_page(suite: str, language: str, player: str, scene: str) -> str:
     return f"{player_folder(suite, language, player)}/{scene}.html"
-
-
-def scene_page(suite: str, language: str, scene: str) -> str:
-    return f"{board_folder(suite, language)}/scenes/{scene}.html"
 
 
 def side_page(suite: str, language: str, kind: str, key: str) -> str:
@@ -68,8 +50,16 @@ def scene_name(character: str, situation: str) -> str:
     return f"{slug(character)}.{slug(situation)}"
 
 
+def board_folder(suite: str, language: str) -> str:
+    return f"boards/{suite}/{language}"
+
+
+def player_folder(suite: str, language: str, player: str) -> str:
+    return f"{board_folder(suite, language)}/players/{slug(player)}"
+
+
 def relative(target: str, page: str) -> str:
-    """Link from ``page`` to ``target``, both paths inside the site."""
+    """The link from ``page`` to ``target``, both paths inside the site."""
     to, here = target.split("/"), page.split("/")
     shared = 0
     while shared < min(len(to), len(here)) - 1 and to[shared] == here[shared]:
@@ -77,9 +67,44 @@ def relative(target: str, page: str) -> str:
     return "../" * (len(here) - 1 - shared) + "/".join(to[shared:])
 
 
-def board_folder(suite: str, language: str) -> str:
-    return f"boards/{suite}/{language}"
+@dataclass(frozen=True)
+class Links:
+    """Links from one page to the pages of a board. Templates call it ``to``."""
 
+    suite: str
+    language: str
+    page: str
+    """The page that the links are on."""
 
-def player_folder(suite: str, language: str, player: str) -> str:
-    return f"{board_folder(suite, language)}/players/{slug(player)}"
+    def path(self, target: str) -> str:
+        """Any page of the site."""
+        return relative(target, self.page)
+
+    def in_language(self, language: str) -> Links:
+        """Links from the same page to the suite's board in another language."""
+        return replace(self, language=language)
+
+    def board(self) -> str:
+        return self.path(board_page(self.suite, self.language))
+
+    def part(self, name: str) -> str:
+        """One of :data:`PARTS`."""
+        return self.path(board_part(self.suite, self.language, name))
+
+    def player(self, player: str) -> str:
+        return self.path(player_page(self.suite, self.language, player))
+
+    def audit(self, player: str) -> str:
+        """How a player's score was calculated."""
+        return self.path(f"{player_folder(self.suite, self.language, player)}/audit.html")
+
+    def talk(self, player: str, scene: str) -> str:
+        """A player's conversation in a scene."""
+        return self.path(conversation_page(self.suite, self.language, player, scene))
+
+    def scene(self, scene: str) -> str:
+        """The page of a scene, with all players in it."""
+        return self.path(f"{board_folder(self.suite, self.language)}/scenes/{scene}.html")
+
+    def side(self, kind: str, key: str) -> str:
+        return self.path(side_page(self.suite, self.language, kind, key))

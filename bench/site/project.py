@@ -1,4 +1,4 @@
-"""Pages made of files that the project has anyway: the changelog, its feed, how to cite."""
+"""The changelog, its feed, and how to cite: read from CHANGELOG.md and CITATION.cff."""
 
 from __future__ import annotations
 
@@ -24,43 +24,41 @@ class Version:
 
     name: str
     date: str
-    """A day, or what else the heading says, such as unreleased."""
+    """The date, or other text of the heading, such as ``unreleased``."""
     text: str
 
     @property
     def day(self) -> str | None:
-        """The day on which it came out, as ISO 8601 has it; None where it has not yet."""
-        found = _DAY.search(self.date)
-        return found.group() if found else None
+        """The release date as YYYY-MM-DD; None if it is not released."""
+        match = _DAY.search(self.date)
+        return match.group() if match else None
 
     @property
     def points(self) -> list[str]:
-        """Its list of changes, each as one line of plain text."""
+        """The changes, each as one line of plain text."""
         items = re.split(r"^[-*] ", self.text, flags=re.MULTILINE)[1:]
         return [" ".join(item.replace("`", "").replace("**", "").split()) for item in items]
 
 
 def changelog(text: str) -> list[Version]:
-    """The versions of a changelog, newest first as it has them."""
-    found = list(_VERSION.finditer(text))
-    ends = [match.start() for match in found[1:]] + [len(text)]
+    """The versions of a changelog, in its order."""
+    headings = list(_VERSION.finditer(text))
+    ends = [match.start() for match in headings[1:]] + [len(text)]
     return [
         Version(match["name"], match["date"] or "", text[match.end() : end].strip())
-        for match, end in zip(found, ends, strict=True)
+        for match, end in zip(headings, ends, strict=True)
     ]
 
 
 def feed(versions: list[Version], site_url: str) -> str | None:
-    """An Atom feed of the versions that are out, or None where there is none: every entry needs its day.
-
-    Without ``site_url`` its links are relative.
-    """
+    """An Atom feed of the released versions; None if there are none. Without ``site_url`` its links are
+    relative."""
     base = f"{site_url.rstrip('/')}/" if site_url else ""
-    out = [(version, day) for version in versions if (day := version.day)]
-    if not out:
+    released = [(version, day) for version in versions if (day := version.day)]
+    if not released:
         return None
-    latest = max(day for _, day in out)
-    entries = "".join(_entry(version, day, base) for version, day in out)
+    latest = max(day for _, day in released)
+    entries = "".join(_entry(version, day, base) for version, day in released)
     return (
         '<?xml version="1.0" encoding="UTF-8"?>\n'
         '<feed xmlns="http://www.w3.org/2005/Atom">\n'
@@ -83,7 +81,7 @@ def _entry(version: Version, day: str, base: str) -> str:
 
 @dataclass(frozen=True)
 class Citation:
-    """What CITATION.cff says, as readers paste it."""
+    """The content of CITATION.cff, ready to paste."""
 
     text: str
     bibtex: str
@@ -92,13 +90,13 @@ class Citation:
 
 
 def citation(path: Path) -> Citation:
-    """CITATION.cff in words and as BibTeX. Raises SiteError where it is not as it should be."""
+    """CITATION.cff as text and BibTeX. Raises SiteError if it is malformed."""
     source = path.read_text(encoding="utf-8")
     try:
         data = yaml.safe_load(source)
         title, version = str(data["title"]), str(data["version"])
         names = [_name(author) for author in data["authors"]]
-        references = tuple(_reference(one) for one in data.get("references", []))
+        references = tuple(map(_reference, data.get("references", [])))
     except (yaml.YAMLError, KeyError, TypeError) as error:
         raise SiteError(f"cannot be read: {type(error).__name__} {error}", where=str(path)) from None
     year = str(data.get("date-released", ""))[:4]
@@ -122,7 +120,7 @@ def _name(author: Mapping[str, Any]) -> str:
     return given or str(author["name"])
 
 
-def _reference(one: Mapping[str, Any]) -> str:
-    names = ", ".join(_name(author) for author in one.get("authors", []))
-    year = f" ({one['year']})" if "year" in one else ""
-    return f"{names}{year}. {one['title']}." if names else f"{one['title']}."
+def _reference(entry: Mapping[str, Any]) -> str:
+    names = ", ".join(_name(author) for author in entry.get("authors", []))
+    year = f" ({entry['year']})" if "year" in entry else ""
+    return f"{names}{year}. {entry['title']}." if names else f"{entry['title']}."

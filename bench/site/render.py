@@ -1,4 +1,4 @@
-"""Stage two: page templates, and how numbers and foreign text are written in them."""
+"""Page templates, and the filters that write numbers and foreign text in them."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
+from functools import lru_cache
 from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,10 +14,11 @@ from typing import TYPE_CHECKING, Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from markupsafe import Markup
 
-from bench.site.charts import heat, scale, whisker
-from bench.site.labels import language_name
-from bench.site.talk import label
+from bench.records import re_asks
+from bench.site.charts import scale, whisker
+from bench.site.labels import label, language_name
 from bench.site.text import bdi, code, cut, plain, prose, visible
+from bench.slugs import slug
 
 if TYPE_CHECKING:
     from bench.scores.board import RobustScore
@@ -25,10 +27,11 @@ NOTHING = Markup('<span class="rc-none">–</span>')
 
 
 class Pages:
-    """The page templates of a folder, each rendered by name; ``judges``: what judges are called."""
+    """The page templates of a folder. ``judges``: names of judges by id."""
 
     def __init__(self, folder: Path, judges: Mapping[str, str] | None = None) -> None:
         self._judges = dict(judges or {})
+        self._judge_html: dict[str, Markup] = {}
         self._environment = Environment(
             loader=FileSystemLoader(folder),
             autoescape=True,
@@ -37,15 +40,19 @@ class Pages:
             lstrip_blocks=True,
             keep_trailing_newline=False,
         )
-        self._environment.filters.update({**FILTERS, "judge": self.judge})
-        self._environment.globals.update(
-            heat=heat, whisker=whisker, scale=scale, bdi=bdi, code=code, prose=prose
-        )
+        self._environment.filters.update({**FILTERS, "judge": self.judge_html})
+        self._environment.globals.update(whisker=whisker, scale=scale, judge_names=self._judges)
         self._templates: dict[str, Template] = {}
 
     def judge(self, ident: str) -> str:
-        """What a judge is called, by its id."""
+        """A judge's name by its id."""
         return self._judges.get(ident, ident)
+
+    def judge_html(self, ident: str) -> Markup:
+        """A judge's name as HTML."""
+        if ident not in self._judge_html:
+            self._judge_html[ident] = bdi(self.judge(ident))
+        return self._judge_html[ident]
 
     def render(self, name: str, values: Mapping[str, Any]) -> str:
         """The content of one page as HTML."""
@@ -54,18 +61,24 @@ class Pages:
         return self._templates[name].render(values)
 
 
+@lru_cache(maxsize=256)
+def criterion(name: str) -> Markup:
+    """A criterion's name as HTML."""
+    return bdi(label(name))
+
+
 def number(value: float | None, digits: int = 2) -> str | Markup:
-    """A number with so many decimals; a dash where there is none."""
+    """A number with ``digits`` decimals; a dash if it is unknown."""
     return NOTHING if value is None else f"{value:.{digits}f}"
 
 
 def percent(value: float | None, digits: int = 1) -> str | Markup:
-    """A share as a percentage."""
+    """A share as a percentage; a dash if it is unknown."""
     return NOTHING if value is None else f"{100 * value:.{digits}f}%"
 
 
 def dollars(value: Decimal | None) -> str:
-    """A sum of money, with the digits that it takes to see it."""
+    """A sum of money, with enough digits to show small sums."""
     if value is None:
         return "unknown"
     if value == 0:
@@ -74,39 +87,39 @@ def dollars(value: Decimal | None) -> str:
 
 
 def whole(value: float | None) -> str | Markup:
-    """A count with a thin space between thousands."""
+    """A count with thin spaces between thousands; a dash if it is unknown."""
     return NOTHING if value is None else f"{value:,.0f}".replace(",", "\u202f")
 
 
 def value(number: float | str | None) -> str:
-    """A number for a ``data-v`` attribute, which sorting reads; empty where there is none."""
+    """A number for the ``data-v`` attribute, which the script sorts by; empty if it is unknown."""
     return "" if number is None else str(number)
 
 
 def money(text: str | None) -> str | Markup:
-    """A sum of money from its decimal string; a dash where it is not known."""
+    """A sum of money from its decimal string; a dash if it is unknown."""
     return NOTHING if text is None else dollars(Decimal(text))
 
 
 def signed(number: float | None, digits: int = 2) -> str | Markup:
-    """A difference with its sign; a dash where there is none."""
+    """A difference with its sign; a dash if it is unknown."""
     return NOTHING if number is None else f"{number:+.{digits}f}".replace("-", "\u2212")
 
 
-def open_ranks(robust: RobustScore) -> str:
-    """The ranks that the data leave open."""
+def rank_range(robust: RobustScore) -> str:
+    """The ranks that a player could plausibly hold."""
     low, high = robust.rank_low, robust.rank_high
     return f"{low}" if low == high else f"{low}–{high}"
 
 
 def monogram(name: str) -> str:
-    """Up to two letters or digits that stand for a name."""
+    """Up to two letters or digits as an abbreviation of a name."""
     words = re.findall(r"[^\W_]+", name)
     return ("".join(word[0] for word in words[:2]) if len(words) > 1 else "".join(words)[:2]) or "?"
 
 
 def monograms(names: Iterable[str]) -> dict[str, str]:
-    """Two letters or so for each name, no two of them alike."""
+    """A different abbreviation for each name, usually of two letters."""
     given: dict[str, str] = {}
     for name in sorted(set(names)):
         short = monogram(name)
@@ -117,7 +130,7 @@ def monograms(names: Iterable[str]) -> dict[str, str]:
 
 
 def json_in_page(data: object) -> Markup:
-    """Data for a ``script`` element of JSON: nothing in it can end the element or start another."""
+    """Data for a ``script`` element of JSON, escaped so that it cannot end the element."""
     text = json.dumps(data, separators=(",", ":"), sort_keys=True)
     for character in "<>&":
         text = text.replace(character, f"\\u{ord(character):04x}")
@@ -126,6 +139,10 @@ def json_in_page(data: object) -> Markup:
 
 FILTERS: dict[str, Callable[..., Any]] = {
     "visible": visible,
+    "bdi": bdi,
+    "code": code,
+    "prose": prose,
+    "criterion": criterion,
     "plain": plain,
     "cut": cut,
     "number": number,
@@ -134,9 +151,11 @@ FILTERS: dict[str, Callable[..., Any]] = {
     "whole": whole,
     "label": label,
     "language_name": language_name,
+    "slug": slug,
+    "asks": lambda judgement: 1 + re_asks(judgement),
     "value": value,
     "money": money,
-    "open_ranks": open_ranks,
+    "rank_range": rank_range,
     "signed": signed,
     "json": json_in_page,
 }

@@ -1,204 +1,126 @@
-"""Pages of scenes, characters and situations, and the list of them all."""
+"""Pages of scenes, characters and situations, and the page that lists them."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-from statistics import fmean
-from typing import Any
+from collections.abc import Iterator
+from dataclasses import dataclass
 
-from bench.records import Conversation, Scene
-from bench.results import read_record
+from bench.records import PlayerInfo, Scene
 from bench.site import paths
 from bench.site.cells import CellSummary
-from bench.site.context import BoardContext, Named, Page, remarks, score_of
-from bench.site.evidence import Row
+from bench.site.context import BoardContext, Named, Page
+from bench.site.evidence import Difficulty, SideMean
 
 SHOWN = 5
-"""At most so many of the hardest and easiest scenes are named."""
+"""Most scenes to list as the hardest and as the easiest."""
+
+
+@dataclass(frozen=True)
+class SidePlayer:
+    """A player in the scenes of a character or situation."""
+
+    info: PlayerInfo
+    mean: SideMean
+    best: CellSummary
+    """Its conversation with the highest score there."""
 
 
 def scene_pages(context: BoardContext) -> Iterator[Page]:
-    """The list, then each character's, situation's and scene's page."""
-    told = {scene: _told(context, cell) for scene, cell in context.scenes.items()}
+    """The list, then the page of each character, situation and scene."""
     yield _index(context)
-    for kind, found in (("character", context.characters), ("situation", context.situations)):
-        for one in found:
-            yield _side_page(context, kind, one, told)
-    for scene in context.scenes:
-        yield _scene_page(context, scene, told[scene])
-
-
-def _told(context: BoardContext, cell: CellSummary) -> Scene:
-    """What the sides of a scene were told, from one conversation of it."""
-    folder = context.tree.player_folder(context.place.suite, context.place.language, cell.player)
-    return read_record(Conversation, folder / "conversations" / f"{cell.scene}.json").scene
+    for kind, sides in (("character", context.characters), ("situation", context.situations)):
+        for side in sides:
+            yield _side_page(context, kind, side)
+    for scene, text in sorted(context.texts.items()):
+        yield _scene_page(context, scene, text)
 
 
 def _index(context: BoardContext) -> Page:
-    page = paths.board_part(context.place.suite, context.place.language, "scenes")
-    sides = {
-        kind: [
-            {**row, **_named(context, kind, str(row["id"]), page)}
-            for row in context.evidence.difficulty
-            if row["kind"] == kind
-        ]
-        for kind in ("character", "situation")
-    }
-    ordered = sorted(context.scene_means.items(), key=lambda item: (item[1], item[0]))
+    ordered = sorted(context.scene_means, key=lambda scene: (context.scene_means[scene], scene))
     shown = max(1, min(SHOWN, len(ordered) // 2))
+    names = {("character", side.id): side for side in context.characters}
+    names |= {("situation", side.id): side for side in context.situations}
     values = {
-        "situations": [(s, context.side_href("situation", s.key, page)) for s in context.situations],
-        "matrix": [_mean_row(context, c, page) for c in context.characters],
-        "items": _items(context, page) if context.by_item else None,
-        "sides": sides,
-        "hardest": [_scene(context, scene, page) for scene, _ in ordered[:shown]],
-        "easiest": [_scene(context, scene, page) for scene, _ in ordered[::-1][:shown]],
+        "by_item": context.by_item,
+        "scenes": context.scenes,
+        "characters": context.characters,
+        "situations": context.situations,
+        "means": context.scene_means,
+        "best_of": context.best,
+        "sides": {
+            kind: [
+                (names.get((kind, row.id)), row) for row in context.evidence.difficulty if row.kind == kind
+            ]
+            for kind in ("character", "situation")
+        },
+        "lists": {"Hardest scenes": ordered[:shown], "Easiest scenes": ordered[::-1][:shown]},
     }
-    return context.part_page("scenes", "scenes", values)
+    return context.part_page("scenes", values)
 
 
-def _items(context: BoardContext, page: str) -> list[dict[str, Any]]:
-    """Every item of a data set, by character."""
-    names = {character.id: character for character in context.characters}
-    return [
-        {
-            "character": names[cell.character],
-            "character_href": context.side_href("character", names[cell.character].key, page),
-            "name": cell.situation_title,
-            "href": context.scene_href(scene, page),
-            "score": context.scene_means.get(scene),
-        }
-        for scene, cell in context.scenes.items()
-    ]
-
-
-def _named(context: BoardContext, kind: str, ident: str, page: str) -> dict[str, str]:
-    found = context.characters if kind == "character" else context.situations
-    one = next((one for one in found if one.id == ident), None)
-    if one is None:
-        return {"name": ident, "href": ""}
-    return {"name": one.name, "href": context.side_href(kind, one.key, page)}
-
-
-def _mean_row(context: BoardContext, character: Named, page: str) -> dict[str, Any]:
-    cells = []
-    for situation in context.situations:
-        scene = f"{character.key}.{situation.key}"
-        href = context.scene_href(scene, page) if scene in context.scenes else ""
-        cells.append({"situation": situation.name, "score": context.scene_means.get(scene), "href": href})
-    return {
-        "character": character,
-        "href": context.side_href("character", character.key, page),
-        "cells": cells,
-    }
-
-
-def _scene(context: BoardContext, scene: str, page: str) -> dict[str, Any]:
-    """A scene in a list: its names, mean and best conversation."""
-    cell = context.scenes[scene]
-    return {
-        "name": f"{cell.character_name}, {cell.situation_title}",
-        "href": context.scene_href(scene, page),
-        "score": context.scene_means.get(scene),
-        "best": _best(context, scene, page),
-    }
-
-
-def _best(context: BoardContext, scene: str, page: str) -> dict[str, Any] | None:
-    found = [cells[scene] for cells in context.cells.values() if score_of(cells.get(scene)) is not None]
-    if not found:
-        return None
-    best = min(found, key=lambda cell: (-(cell.score or 0), cell.player))
-    return {
-        "name": context.name_of(best.player),
-        "href": context.conversation_href(best, page),
-        "score": best.score,
-    }
-
-
-def _side_page(context: BoardContext, kind: str, one: Named, told: Mapping[str, Scene]) -> Page:
-    """A character's or situation's page: its scenes and how each player did in them."""
-    page = paths.side_page(context.place.suite, context.place.language, kind, one.key)
-    mine = [scene for scene in context.scenes if scene.split(".")[kind == "situation"] == one.key]
-    rated = sorted(mine, key=lambda scene: (context.scene_means.get(scene, math.inf), scene))
-    scene = told[mine[0]]
-    row = next((r for r in context.evidence.difficulty if (r["kind"], r["id"]) == (kind, one.id)), None)
-    text = scene.card if kind == "character" else scene.situation
-    if kind == "character" and context.by_item:
-        text = ""  # what the player is told differs from item to item
+def _side_page(context: BoardContext, kind: str, side: Named) -> Page:
+    """The page of a character or situation: its scenes, and the players' scores in them."""
+    mine = [scene for scene in context.scenes if scene.split(".")[kind == "situation"] == side.key]
+    text = context.texts[mine[0]]
+    effect = next((r for r in context.evidence.difficulty if (r.kind, r.id) == (kind, side.id)), None)
     values = {
-        "here": one.name,
+        "here": side.name,
         "kind": kind,
-        "summary": scene.summary if kind == "character" else "",
-        "text": text,
-        "effect": row,
-        "place": _place(context, kind, row),
-        "scenes": [_scene(context, scene, page) for scene in rated],
-        "other": "Situation" if kind == "character" else "Character",
-        "players": _players(context, mine, page),
+        # the cards of items differ from item to item
+        "text": text.situation if kind == "situation" else "" if context.by_item else text.card,
+        "summary": text.summary if kind == "character" else "",
+        "effect": effect,
+        "place": _place(context, effect),
+        "scenes": sorted(mine, key=lambda scene: (context.scene_means.get(scene, math.inf), scene)),
+        "cells": context.scenes,
+        "means": context.scene_means,
+        "best_of": context.best,
+        "players": _players(context, kind, side, mine),
     }
-    title = f"{kind.capitalize()}: {one.name}"
-    return context.made(page, "scene", "side", values, f"{title} ({context.title})", title)
+    path = paths.side_page(context.place.suite, context.place.language, kind, side.key)
+    title = f"{kind.capitalize()}: {side.name}"
+    return context.page(path, "scene", "side", values, f"{title} ({context.title})", title)
 
 
-def _place(context: BoardContext, kind: str, row: Row | None) -> str:
-    """Where it stands among its kind, the hardest first."""
-    ranked = [r["id"] for r in context.evidence.difficulty if r["kind"] == kind and r["effect"] is not None]
-    if row is None or row["id"] not in ranked or len(ranked) < 2:
+def _place(context: BoardContext, effect: Difficulty | None) -> str:
+    """Its place among its kind, hardest first, in words; empty if unknown."""
+    if effect is None or effect.effect is None:
         return ""
-    at = ranked.index(row["id"])
-    if at in (0, len(ranked) - 1):
-        return f"the {'hardest' if at == 0 else 'easiest'} {kind} of {len(ranked)}"
-    return f"number {at + 1} of {len(ranked)} {kind}s, the hardest first"
+    kind = effect.kind
+    ranked = [r.id for r in context.evidence.difficulty if r.kind == kind and r.effect is not None]
+    if len(ranked) < 2:
+        return ""
+    place = ranked.index(effect.id)
+    if place in (0, len(ranked) - 1):
+        return f"the {'hardest' if place == 0 else 'easiest'} {kind} of {len(ranked)}"
+    return f"number {place + 1} of {len(ranked)} {kind}s, hardest first"
 
 
-def _players(context: BoardContext, scenes: list[str], page: str) -> list[dict[str, Any]]:
-    """Each player's mean over these scenes, best first, with its best conversation there."""
-    rows = []
+def _players(context: BoardContext, kind: str, side: Named, scenes: list[str]) -> list[SidePlayer]:
+    """Players with a score in these scenes, best first."""
+    means = context.evidence.sides.get((kind, side.id), {})
+    players = []
     for info in context.infos:
-        found = [
-            c for s in scenes if (c := context.cells[info.player].get(s)) is not None and c.score is not None
-        ]
-        if found:
-            best = min(found, key=lambda cell: (-(cell.score or 0), cell.scene))
-            rows.append(
-                {
-                    "name": info.name,
-                    "weights": info.weights,
-                    "href": context.player_href(info.player, page),
-                    "mean": fmean(cell.score or 0 for cell in found),
-                    "count": len(found),
-                    "best": f"{best.character_name}, {best.situation_title}",
-                    "best_score": best.score,
-                    "best_href": context.conversation_href(best, page),
-                    "player": info.player,
-                }
-            )
-    return sorted(rows, key=lambda row: (-row["mean"], row["player"]))
+        cells = [context.cells[info.player].get(scene) for scene in scenes]
+        scored = [cell for cell in cells if cell is not None and cell.score is not None]
+        if scored and info.player in means:
+            best = min(scored, key=lambda cell: (-(cell.score or 0), cell.scene))
+            players.append(SidePlayer(info, means[info.player], best))
+    return sorted(players, key=lambda row: (-row.mean.score, row.info.player))
 
 
-def _scene_page(context: BoardContext, scene: str, told: Scene) -> Page:
-    place = context.place
-    page = paths.scene_page(place.suite, place.language, scene)
-    found = [(info, cells[scene]) for info in context.infos if scene in (cells := context.cells[info.player])]
-    found.sort(key=lambda pair: (pair[1].score is None, -(pair[1].score or 0), pair[0].player))
-    here = f"{told.character_name}, {told.situation_title}"
+def _scene_page(context: BoardContext, scene: str, text: Scene) -> Page:
+    """The page of a scene: what its sides were told, and all players in it."""
+    rows = [(info, cells[scene]) for info in context.infos if scene in (cells := context.cells[info.player])]
+    rows.sort(key=lambda row: (row[1].score is None, -(row[1].score or 0), row[0].player))
     character, situation = scene.split(".")
+    name = f"{text.character_name}, {text.situation_title}"
     values = {
-        "here": here,
-        "scene": told,
-        "character_href": context.side_href("character", character, page),
-        "situation_href": context.side_href("situation", situation, page),
-        "rows": [
-            {
-                "href": context.conversation_href(cell, page),
-                "name": info.name,
-                "weights": info.weights,
-                "summary": cell,
-                "remarks": remarks(cell),
-            }
-            for info, cell in found
-        ],
+        "here": name,
+        "text": text,
+        "sides": {"character": character, "situation": situation},
+        "rows": rows,
     }
-    return context.made(page, "scene", "scene", values, here, here)
+    path = f"{paths.board_folder(context.place.suite, context.place.language)}/scenes/{scene}.html"
+    return context.page(path, "scene", "scene", values, name, name)

@@ -1,4 +1,4 @@
-"""How a board's protocol scores, as its pages say it."""
+"""The rules of a board's protocol, as its pages describe them."""
 
 from __future__ import annotations
 
@@ -6,26 +6,26 @@ from dataclasses import dataclass
 
 from bench.protocol_facts import LengthRule, facts_of
 from bench.scores.paper import rank_gap
-from bench.site import charts
+from bench.site.charts import UNKNOWN_SCALE, heat
 
 
 @dataclass(frozen=True)
 class BoardRules:
-    """The rules of a board in the form that its pages need."""
+    """How a protocol scores."""
 
     low: float
     high: float
     length: LengthRule
     gap: float
-    """In points: players within it of the leader of a group share its rank."""
+    """Players within so many points of the leader of a group share its rank."""
     pools_turns: bool
     turn_label: str
 
     @classmethod
     def of(cls, protocol: str) -> BoardRules:
-        """The rules of a protocol; of one that is not known, those of PingPong's version 2."""
+        """The rules of a protocol. An unknown one gets the rules of PingPong version 2."""
         rules = facts_of(protocol)
-        low, high = rules.scale or (1.0, 5.0)
+        low, high = rules.scale or UNKNOWN_SCALE
         return cls(low, high, rules.length_rule, rank_gap(rules) / 100, rules.pools_turns, rules.turn_label)
 
     @property
@@ -35,9 +35,9 @@ class BoardRules:
 
     @property
     def number(self) -> str:
-        """What the number is called that the board is sorted by."""
+        """Name of the number by which the board is sorted."""
         return "score" if self.length == "none" else "length-normalised score"
 
     def heat(self, score: float | None) -> str:
-        """Class of the tint for a score of this scale; empty where there is none."""
-        return charts.heat(score, self.low, self.high)
+        """CSS class of the tint for a score on this scale; empty if there is no score."""
+        return heat(score, self.low, self.high)

@@ -1,4 +1,4 @@
-"""A look at a built site on this machine."""
+"""Serving a built site on this machine."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from bench.site.output import MARKER
 
 
 class _Handler(SimpleHTTPRequestHandler):
-    """Files of the site, without caching, without a line for each request."""
+    """Serves files without caching and without logging."""
 
     protocol_version = "HTTP/1.1"
 
@@ -25,16 +25,16 @@ class _Handler(SimpleHTTPRequestHandler):
 
 
 def site_server(output: Path, port: int = 8000, host: str = "127.0.0.1") -> ThreadingHTTPServer:
-    """A server for a built site, not yet started; port 0 takes a free one. Raises SiteError."""
+    """A server for a built site, not yet started. Port 0: any free port. Raises SiteError."""
     if not (output / MARKER).is_file():
-        raise SiteError("holds no built site", where=str(output), hint="Run `bench site build` first.")
+        raise SiteError("there is no built site", where=str(output), hint="Run `bench site build` first.")
     handler = partial(_Handler, directory=str(output))
     try:
         return ThreadingHTTPServer((host, port), handler)
     except (OSError, OverflowError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise SiteError(
-            f"port {port} cannot be used: {reason}", hint="Choose another with --port, or 0 for any free one."
+            f"cannot use port {port}: {reason}", hint="Choose another with --port; 0 means any free port."
         ) from None
 
 

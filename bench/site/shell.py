@@ -1,8 +1,7 @@
-"""Stage one: MkDocs Material renders the hand-written pages and empty shells for all others.
+"""MkDocs Material renders the hand-written pages, and an empty shell for each kind of generated page.
 
-Nothing that a model or a record says goes through here. Generated pages are stubs whose title, heading and
-content are tokens of ours; :class:`Shell` cuts the rendered HTML at the tokens, and the rest of the package
-fills the gaps with escaped text.
+Text from models and records never goes through MkDocs. The title, heading and content of a shell are
+placeholder tokens. :class:`Shell` cuts the rendered HTML at the tokens, and fills the gaps with escaped text.
 """
 
 from __future__ import annotations
@@ -33,22 +32,21 @@ CONTENT = '<div data-dramaturg="content"></div>'
 _NAV = "RCNAV{:04d}RC"
 _SLOT = re.compile(f"({TITLE}|{HEADING}|{re.escape(CONTENT)})")
 _UNUSED = re.compile(r".*\.map|sitemap\.xml(\.gz)?|404\.html|shells/.*|assets/javascripts/lunr/.*")
-"""What MkDocs writes and the site does not need."""
+"""Files that MkDocs writes and the site does not need."""
 
 _UNNAMED_DIALOG = ('role="dialog">', 'role="dialog" aria-label="Search">')
-"""The theme gives its search dialog no name for screen readers."""
+"""Gives the theme's search dialog a name for screen readers."""
 
 _INDENT = re.compile(r"\n\s+")
-"""The theme indents generously; thousands of pages would carry it. A shell has no preformatted text."""
+"""The theme's indentation, which thousands of pages would repeat. A shell has no preformatted text."""
 
 _ICON = re.compile(
     r'<svg xmlns="http://www\.w3\.org/2000/svg"(?P<about>[^>]*)>(?P<drawing>(?:<path[^>]*/>)+)</svg>'
 )
-"""An icon of the theme as its templates put it into a page."""
+"""An icon of the theme, inlined in a page."""
 
 DEPTHS = {"part": 3, "scene": 4, "conversation": 5}
-"""Folders above a generated page of each kind; relative links and the theme's base depend on it."""
-
+"""Number of folders above a generated page of each kind. Relative links depend on it."""
 
 NAV = {
     "Method": {
@@ -56,6 +54,7 @@ NAV = {
         "Version 1": "version-1.md",
         "Human likeness": "human-likeness.md",
         "Spoken role play": "speech.md",
+        "Card probes": "card-probes.md",
         "Reading the numbers": "reading-the-numbers.md",
         "Judges and people": "people.md",
         "How people rate": "rating.md",
@@ -67,34 +66,36 @@ NAV = {
     "Take part": {"Submit a model": "submit.md", "Running at scale": "running-at-scale.md"},
     "About": {"Changes": "changelog.md", "How to cite": "cite.md"},
 }
-"""Sections of the navigation after the boards: titles and files of site/pages, and the changelog."""
+"""Sections of the navigation after the boards: titles, and files of site/pages."""
 LAST = "About"
-"""The section that takes pages which none of them names."""
+"""The section for pages that are not listed in NAV."""
 
 
 class Shell:
-    """A rendered page with gaps for title, heading and content."""
+    """A rendered page with gaps for its title, heading and content."""
 
     def __init__(self, page: str) -> None:
         self.page = page
         self._parts = _SLOT.split(page)
 
     def fill(self, *, title: str, heading: Markup, content: str) -> str:
-        """The page with its gaps filled. ``title`` is plain text; the others are HTML already."""
+        """The page with its gaps filled. ``title`` is plain text, the others are HTML."""
         values = {TITLE: html.escape(title), HEADING: str(heading), CONTENT: content}
         return "".join(values[part] if n % 2 else part for n, part in enumerate(self._parts))
 
 
 @dataclass(frozen=True)
 class Stage1:
-    """What MkDocs made: files to copy, pages to fill, and one shell for each kind of generated page."""
+    """The output of MkDocs."""
 
     files: Mapping[str, bytes]
+    """Files other than pages, by path."""
     pages: Mapping[str, str]
+    """Hand-written pages, by path."""
     shells: Mapping[str, Shell]
-    """By kind of page."""
+    """By kind of generated page."""
     board_shells: Mapping[str, Shell]
-    """By path of the board's page."""
+    """By path of the board's page. In these, the navigation marks the board."""
 
 
 @dataclass(frozen=True)
@@ -117,11 +118,21 @@ def build_shells(
 ) -> Stage1:
     """Run MkDocs in a temporary folder on the hand-written pages, the changelog and the stubs.
 
-    ``feed``: there will be a feed of the changes for pages to point to.
+    Args:
+        site_dir: The folder with ``pages``, ``assets`` and ``theme``.
+        mkdocs_yml: The configuration; its navigation is replaced.
+        boards: The boards to put into the navigation.
+        site_url: Address of the published site; may be empty.
+        changelog: Text of the changelog page; empty: no such page.
+        feed: Whether pages should link to the feed of the changelog.
+
+    Raises:
+        SiteError: MkDocs failed, or a source is missing.
+        StorageError: The temporary folder cannot be written.
     """
     for source in (mkdocs_yml, site_dir / "pages" / "index.md"):
         if not source.is_file():
-            raise SiteError("is missing", where=str(source), hint="The site is built from the source tree.")
+            raise SiteError("is missing", where=str(source), hint="Build the site from a source tree.")
     try:
         with tempfile.TemporaryDirectory(prefix="dramaturg-site-") as folder:
             work = Path(folder).resolve()
@@ -157,7 +168,7 @@ def _stub(path: Path) -> None:
 
 
 def _config(site_dir: Path, base: Path, boards: Sequence[NavBoard], docs: Path) -> dict[str, Any]:
-    """The configuration of one build: the one in the repository, with folders and navigation filled in."""
+    """The repository's configuration, with the folders and the navigation of this build."""
     by_suite: dict[str, list[Any]] = {}
     for n, board in enumerate(boards):
         by_suite.setdefault(board.suite, []).append({_NAV.format(n): board.path.replace(".html", ".md")})
@@ -173,7 +184,7 @@ def _config(site_dir: Path, base: Path, boards: Sequence[NavBoard], docs: Path) 
 
 
 def _nav(docs: Path) -> list[Any]:
-    """Hand-written pages in their sections; those that are not there are left out."""
+    """Hand-written pages in their sections. Missing pages are left out."""
     nav: list[Any] = []
     listed = {"index.md", *(name for pages in NAV.values() for name in pages.values())}
     for section, pages in NAV.items():
@@ -194,8 +205,8 @@ def _run_mkdocs(work: Path, output: Path) -> None:
     done = subprocess.run(command, cwd=work, env=environment, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         lines = [line for line in (done.stderr + done.stdout).splitlines() if line.strip()]
-        said = "; ".join(lines[-3:]).replace(str(work), "") or f"exit status {done.returncode}"
-        raise SiteError(f"MkDocs did not build it: {said}", where="site/pages")
+        message = "; ".join(lines[-3:]).replace(str(work), "") or f"exit status {done.returncode}"
+        raise SiteError(f"MkDocs failed: {message}", where="site/pages")
 
 
 def _collect(output: Path, boards: Sequence[NavBoard]) -> Stage1:
@@ -228,7 +239,7 @@ def _collect(output: Path, boards: Sequence[NavBoard]) -> Stage1:
 
 
 def _with_icons_once(page: str) -> str:
-    """The page with every icon of the theme drawn once: later ones refer to the first."""
+    """The page with each of the theme's icons drawn once; repetitions refer to the first."""
     times = Counter(icon["drawing"] for icon in _ICON.finditer(page))
     seen: dict[str, str] = {}
 
@@ -249,5 +260,5 @@ def _files(folder: Path) -> Iterable[Path]:
 
 
 def _named(page: str, names: Mapping[str, str]) -> str:
-    """The page with the names of the boards in its navigation."""
+    """The page with the boards' names in its navigation."""
     return re.sub(r"RCNAV\d{4}RC", lambda m: names.get(m.group(), m.group()), page)

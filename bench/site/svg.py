@@ -1,4 +1,4 @@
-"""Figures of matplotlib inside a page: themed, described, and with nothing that the page's policy forbids."""
+"""Figures of matplotlib inside a page: themed, described, and without inline styles."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from markupsafe import Markup
 from bench.colours import FAINT, INK, PAPER
 
 THEME = {INK: "--rc-ink", PAPER: "--rc-paper", FAINT: "--rc-faint"}
-"""Colours of the figure that follow the page's theme."""
+"""Colours of a figure, and the CSS variables that replace them."""
 SVG, XLINK = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"
 _FONT = re.compile(r"(?P<before>(?:[a-z0-9]+ )*)(?P<size>[\d.]+px) (?P<family>.*)")
 
 
 def inline_figure(svg: bytes, ident: str, about: str) -> Markup:
-    """The figure for a page: styles as attributes (all that the policy allows), described by ``about``.
+    """The figure for a page. Its styles become attributes, since the page's policy forbids inline styles.
 
-    ``ident`` begins the ids of its title and description.
+    ``ident``: prefix of the ids of its title and description. ``about``: the description.
     """
     text = svg.decode("utf-8")
     ElementTree.register_namespace("", SVG)
@@ -50,7 +50,7 @@ def _plain_attributes(root: ElementTree.Element) -> None:
 
 
 def _presentation(style: str) -> Iterator[tuple[str, str]]:
-    """A style attribute as presentation attributes."""
+    """The presentation attributes for a style attribute."""
     for part in filter(None, map(str.strip, style.split(";"))):
         name, _, value = (piece.strip() for piece in part.partition(":"))
         if name == "font":

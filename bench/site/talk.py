@@ -1,4 +1,4 @@
-"""What a conversation page shows, worked out of the records: turns, verdicts, disagreement, provenance."""
+"""What a conversation page shows of its records: turns, verdicts, disagreements and model calls."""
 
 from __future__ import annotations
 
@@ -9,58 +9,52 @@ from decimal import Decimal, InvalidOperation
 
 from pydantic import JsonValue
 
-from bench.protocol_facts import facts_of
-from bench.records import Call, Conversation, Failure, Judgement, TurnVerdict, re_asks
+from bench.protocol_facts import ProtocolFacts, facts_of
+from bench.records import Call, Conversation, Judgement, TurnVerdict
 from bench.replies.speech import SpeechSteps, stored_steps
-from bench.site.cells import criterion_means, final_score, is_stale, saw_refusal
+from bench.site.cells import JudgeScores, judge_scores
+from bench.site.charts import UNKNOWN_SCALE, heat
 from bench.site.spoken import SoundView, sound_view
 from bench.slugs import slug
 
 DISAGREEMENT = 0.5
-"""Judges disagree on a criterion of a turn where their scores lie this share of the scale apart, or more."""
+"""Judges disagree on a criterion if their scores of a turn differ by at least this share of the scale."""
 
-LABELS = {"in_character": "In character", "entertaining": "Entertaining", "fluency": "Fluency"}
-
-
-def label(criterion: str) -> str:
-    """A criterion's name for readers."""
-    return LABELS.get(criterion) or criterion.replace("_", " ").capitalize()
-
-
-def criteria_order(names: Sequence[str]) -> list[str]:
-    """Known criteria in their usual order, then the others by name."""
-    known = [name for name in LABELS if name in names]
-    return known + sorted(set(names) - set(known))
+Given = tuple[Judgement, TurnVerdict]
+"""A turn's verdict with the judgement that it is part of."""
 
 
 @dataclass(frozen=True)
 class ScoreView:
+    """One score of one turn."""
+
     criterion: str
     score: int
+    tint: str
+    """CSS class of the score's tint."""
     reason: str
     disputed: bool
 
 
 @dataclass(frozen=True)
 class VerdictView:
-    """One judge on one turn."""
+    """One judge's verdict on one turn."""
 
     judge: str
     anchor: str
+    verdict: TurnVerdict
     scores: tuple[ScoreView, ...]
-    is_refusal: bool
-    refusal_reason: str
-    label: str = ""
-    """Which of several verdicts on one answer it is, such as ``order 2``."""
-    detail: tuple[tuple[str, str], ...] = ()
-    """What else the judge said on its way, in words."""
-    steps: SpeechSteps | None = None
-    """How the judge came to a spoken answer's score."""
+    label: str
+    """Which of several verdicts on one answer it is, such as ``order 2``; empty if there is only one."""
+    detail: tuple[tuple[str, str], ...]
+    """Everything else that the judge said: (name, text)."""
+    steps: SpeechSteps | None
+    """How the judge arrived at the score of a spoken answer."""
 
 
 @dataclass
 class TurnView:
-    """One user message and the player's answer, with what the judges said of it."""
+    """The user's messages and the player's answer, with the judges' verdicts."""
 
     number: int
     user: list[str] = field(default_factory=list)
@@ -68,29 +62,16 @@ class TurnView:
     user_sounds: list[SoundView] = field(default_factory=list)
     answer_sound: SoundView | None = None
     verdicts: tuple[VerdictView, ...] = ()
-    disputes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class JudgeView:
-    """One judge on the whole conversation."""
-
-    judge: str
-    score: float | None
-    means: tuple[float | None, ...]
-    refusal: bool
-    stale: bool
-    repairs: tuple[str, ...]
-    asks: int
-    failure: Failure | None
+    disputed: bool = False
 
 
 @dataclass(frozen=True)
 class ModelUse:
-    """All calls of one conversation to one model in one role with equal parameters."""
+    """The calls of one conversation to one model, in one role, with equal parameters."""
 
     role: str
     by: str
+    """The judge; empty for other roles."""
     model: str
     provider: str
     parameters: str
@@ -98,80 +79,84 @@ class ModelUse:
     prompt_tokens: int
     completion_tokens: int
     estimated: bool
+    """Whether the provider did not count some of the tokens."""
     cost: Decimal | None
     served: tuple[str, ...]
     fingerprints: tuple[str, ...]
     odd: tuple[str, ...]
-    """Outcomes other than ok, and finish reasons other than stop, as ``turn N: what``."""
+    """Outcomes other than ok, and finish reasons other than stop, as ``turn N: outcome``."""
 
 
 @dataclass(frozen=True)
 class Talk:
-    """Everything a conversation page shows beside its links."""
+    """The content of a conversation page."""
 
+    facts: ProtocolFacts
     criteria: tuple[str, ...]
     opening: tuple[str, ...]
     turns: tuple[TurnView, ...]
     stray: tuple[VerdictView, ...]
-    judges: tuple[JudgeView, ...]
+    """Verdicts on turns that the conversation does not have."""
+    judges: tuple[tuple[Judgement, JudgeScores], ...]
     uses: tuple[ModelUse, ...]
     total_cost: Decimal | None
-    turn_label: str = "Turn"
-    """What the turns of a verdict are."""
-    interrogated: bool = True
-    """The user's messages are an interrogator's."""
-    judged_in_talk: bool = False
-    """The interrogator is the judge."""
-    spoken: bool = False
-    """Nobody interrogates: an instruction is answered with the voice."""
+
+    def heat(self, score: float | None) -> str:
+        """CSS class of the tint for a score."""
+        return heat(score, *(self.facts.scale or UNKNOWN_SCALE))
+
+    @property
+    def interrogated(self) -> bool:
+        """Whether an interrogator wrote the user's messages; assumed of an unknown protocol."""
+        return self.facts.interrogated or not self.facts.roles
 
 
 def talk_of(
     conversation: Conversation, judgements: Sequence[Judgement], sounds: Collection[str] = ()
 ) -> Talk:
-    """Work out what there is to show; ``sounds``: the sound files that are there, from the page's folder."""
-    ok = [j for j in judgements if j.status == "ok"]
-    criteria = criteria_order([name for j in ok for turn in j.turns for name in turn.scores])
-    opening, turns = _turns(conversation, sounds)
-    verdicts: dict[int, list[tuple[Judgement, TurnVerdict]]] = {}
-    for judgement in ok:
-        for verdict in judgement.turns:
-            verdicts.setdefault(verdict.turn, []).append((judgement, verdict))
+    """The content of a conversation's page.
+
+    ``sounds``: the sound files that exist, as paths relative to the page's folder.
+    """
     facts = facts_of(conversation.protocol)
-    low, high = facts.scale or (1.0, 5.0)
-    alone = facts.turn_label if facts.plays_items and len(turns) == 1 else ""
+    verdicts: dict[int, list[Given]] = {}
+    for judgement in judgements:
+        for verdict in judgement.turns if judgement.status == "ok" else ():
+            verdicts.setdefault(verdict.turn, []).append((judgement, verdict))
+    criteria = _criteria(facts, verdicts)
+    opening, turns = _turns(conversation, sounds)
+    several_verdicts = facts.plays_items and len(turns) == 1
     for turn in turns:
-        numbers = sorted(verdicts) if alone else [turn.number]
-        groups = [verdicts.pop(number, []) for number in numbers]
-        found = [_disputes(criteria, given, DISAGREEMENT * (high - low)) for given in groups]
-        turn.disputes = tuple(dict.fromkeys(name for names in found for name in names))
-        turn.verdicts = tuple(
-            _verdict(
-                criteria, names, *pair, label=f"{alone.lower()} {pair[1].turn}" if len(groups) > 1 else ""
-            )
-            for given, names in zip(groups, found, strict=True)
-            for pair in given
-        )
-    stray = tuple(_verdict(criteria, (), *pair) for given in verdicts.values() for pair in given)
-    uses = _uses([("", call) for call in conversation.calls], judgements)
-    costs = [use.cost for use in uses]
+        numbers = sorted(verdicts) if several_verdicts else [turn.number]
+        label = facts.turn_label if len(numbers) > 1 else ""
+        shown = [_verdicts(facts, criteria, verdicts.pop(n, []), label) for n in numbers]
+        turn.verdicts = tuple(view for views, _ in shown for view in views)
+        turn.disputed = any(disputed for _, disputed in shown)
+    scale = facts.scale or UNKNOWN_SCALE
+    stray = [_view(criteria, scale, (), *given, "") for group in verdicts.values() for given in group]
+    uses = _uses(conversation, judgements)
+    costs = [use.cost for use in uses if use.cost is not None]
     return Talk(
-        criteria=tuple(criteria),
+        facts=facts,
+        criteria=criteria,
         opening=tuple(opening),
         turns=tuple(turns),
-        stray=stray,
-        judges=tuple(_judge(criteria, j, conversation) for j in judgements),
+        stray=tuple(stray),
+        judges=tuple((judgement, judge_scores(judgement, conversation)) for judgement in judgements),
         uses=tuple(uses),
-        total_cost=None if None in costs else sum((c for c in costs if c is not None), Decimal(0)),
-        turn_label=facts.turn_label,
-        interrogated=not facts.roles or facts.interrogated,
-        judged_in_talk=facts.judged_in_talk,
-        spoken=facts.spoken,
+        total_cost=sum(costs, Decimal(0)) if len(costs) == len(uses) else None,
     )
 
 
+def _criteria(facts: ProtocolFacts, verdicts: Mapping[int, Sequence[Given]]) -> tuple[str, ...]:
+    """The criteria that were scored: the protocol's in its order, then any others by name."""
+    scored = {name for group in verdicts.values() for _, verdict in group for name in verdict.scores}
+    known = [name for name in facts.criterion_names if name in scored]
+    return (*known, *sorted(scored.difference(known)))
+
+
 def _turns(conversation: Conversation, sounds: Collection[str]) -> tuple[list[str], list[TurnView]]:
-    """The opening (what the player said before the user did) and the turns."""
+    """The opening (the player's messages before the first user message) and the turns."""
     opening: list[str] = []
     turns: list[TurnView] = []
     for message in conversation.messages:
@@ -191,106 +176,110 @@ def _turns(conversation: Conversation, sounds: Collection[str]) -> tuple[list[st
     return opening, turns
 
 
-def _disputes(
-    criteria: Sequence[str], given: Sequence[tuple[Judgement, TurnVerdict]], apart: float
-) -> tuple[str, ...]:
-    """Criteria on which judges lie ``apart`` or further; ``refusal`` where only some saw one."""
-    found = []
+def _verdicts(
+    facts: ProtocolFacts, criteria: Sequence[str], group: Sequence[Given], label: str = ""
+) -> tuple[list[VerdictView], bool]:
+    """All judges' verdicts on one turn, and whether the judges disagree on it. ``label``: what to call a
+    verdict if there are several on one answer."""
+    scale = low, high = facts.scale or UNKNOWN_SCALE
+    disputed = set()
     for name in criteria:
-        scores = [verdict.scores[name] for _, verdict in given if name in verdict.scores]
-        if scores and max(scores) - min(scores) >= apart:
-            found.append(name)
-    if len({verdict.is_refusal for _, verdict in given}) > 1:
-        found.append("refusal")
-    return tuple(found)
+        scores = [verdict.scores[name] for _, verdict in group if name in verdict.scores]
+        if scores and max(scores) - min(scores) >= DISAGREEMENT * (high - low):
+            disputed.add(name)
+    views = [
+        _view(criteria, scale, disputed, *given, label and f"{label.lower()} {given[1].turn}")
+        for given in group
+    ]
+    return views, bool(disputed) or len({verdict.is_refusal for _, verdict in group}) > 1
 
 
-def _verdict(
+def _view(
     criteria: Sequence[str],
-    disputes: Sequence[str],
+    scale: tuple[float, float],
+    disputed: Collection[str],
     judgement: Judgement,
     verdict: TurnVerdict,
-    label: str = "",
+    label: str,
 ) -> VerdictView:
-    steps = stored_steps(verdict.detail) if verdict.scores else None
+    steps = stored_steps(verdict.detail) if verdict.scores and verdict.detail else None
     return VerdictView(
-        label=label,
-        detail=() if steps is not None else _in_words(verdict.detail),
         judge=judgement.judge,
         anchor=f"t{verdict.turn}-{slug(judgement.judge)}",
+        verdict=verdict,
         scores=tuple(
-            ScoreView(name, verdict.scores[name], verdict.reasons.get(name, ""), name in disputes)
+            ScoreView(name, score, heat(score, *scale), verdict.reasons.get(name, ""), name in disputed)
             for name in criteria
-            if name in verdict.scores
+            if (score := verdict.scores.get(name)) is not None
         ),
-        is_refusal=verdict.is_refusal,
-        refusal_reason=verdict.refusal_reason,
+        label=label,
+        detail=() if steps is not None else _in_words(verdict.detail),
         steps=steps,
     )
 
 
 def _in_words(detail: Mapping[str, JsonValue] | None) -> tuple[tuple[str, str], ...]:
-    """What a verdict says besides, each part with its name; text of a model stays text."""
-    said = {name: value for name, value in (detail or {}).items() if value is not None}
+    """The details of a verdict as (name, text), sorted by name."""
     return tuple(
         (
             name.replace("_", " ").capitalize(),
             ", ".join(map(str, value)) if isinstance(value, list) else str(value),
         )
-        for name, value in sorted(said.items())
+        for name, value in sorted((detail or {}).items())
+        if value is not None
     )
 
 
-def _judge(criteria: Sequence[str], judgement: Judgement, conversation: Conversation) -> JudgeView:
-    means = criterion_means(judgement) if judgement.status == "ok" else {}
-    return JudgeView(
-        judge=judgement.judge,
-        score=final_score(judgement) if means else None,
-        means=tuple(means.get(name) for name in criteria),
-        refusal=saw_refusal(judgement),
-        stale=is_stale(judgement, conversation),
-        repairs=judgement.repairs,
-        asks=1 + re_asks(judgement),
-        failure=judgement.failure,
+def _uses(conversation: Conversation, judgements: Sequence[Judgement]) -> list[ModelUse]:
+    """The calls behind a page, grouped by role, model and parameters, in order of the first call."""
+    groups: list[tuple[str, list[Call]]] = []
+    for by, calls in [("", conversation.calls), *((j.judge, j.calls) for j in judgements)]:
+        for call in calls:
+            same = next((group for name, group in groups if name == by and _alike(group[0], call)), None)
+            if same is None:
+                groups.append((by, [call]))
+            else:
+                same.append(call)
+    return [_use(by, calls) for by, calls in groups]
+
+
+def _alike(one: Call, other: Call) -> bool:
+    return (one.role, one.model, one.provider, one.parameters) == (
+        other.role,
+        other.model,
+        other.provider,
+        other.parameters,
     )
 
 
-def _uses(calls: list[tuple[str, Call]], judgements: Sequence[Judgement]) -> list[ModelUse]:
-    calls = calls + [(j.judge, call) for j in judgements for call in j.calls]
-    groups: dict[tuple[str, str, str, str, str], list[Call]] = {}
-    for by, call in calls:
-        parameters = json.dumps(call.parameters, sort_keys=True, ensure_ascii=False)
-        groups.setdefault((call.role, by, call.model, call.provider, parameters), []).append(call)
-    return [_use(*key, group) for key, group in groups.items()]
-
-
-def _use(role: str, by: str, model: str, provider: str, parameters: str, calls: list[Call]) -> ModelUse:
+def _use(by: str, calls: list[Call]) -> ModelUse:
+    first = calls[0]
     usages = [call.usage for call in calls if call.usage is not None]
-    known = [cost for call in calls if (cost := _cost(call)) is not None]
-    odd = [
-        f"{'ask' if role == 'judge' else 'turn'} {call.turn}: {call.outcome}"
-        + (f" ({call.finish_reason})" if call.finish_reason not in (None, "stop") else "")
-        for call in calls
-        if call.outcome != "ok" or call.finish_reason not in (None, "stop")
-    ]
+    costs = [cost for call in calls if (cost := _cost(call)) is not None]
     return ModelUse(
-        role=role,
+        role=first.role,
         by=by,
-        model=model,
-        provider=provider,
-        parameters=parameters,
+        model=first.model,
+        provider=first.provider,
+        parameters=json.dumps(first.parameters, sort_keys=True, ensure_ascii=False),
         calls=len(calls),
         prompt_tokens=sum(usage.prompt_tokens for usage in usages),
         completion_tokens=sum(usage.completion_tokens for usage in usages),
         estimated=any(usage.estimated for usage in usages) or len(usages) < len(calls),
-        cost=sum(known, Decimal(0)) if len(known) == len(calls) else None,
+        cost=sum(costs, Decimal(0)) if len(costs) == len(calls) else None,
         served=tuple(dict.fromkeys(c.served_model for c in calls if c.served_model)),
         fingerprints=tuple(dict.fromkeys(c.system_fingerprint for c in calls if c.system_fingerprint)),
-        odd=tuple(odd),
+        odd=tuple(
+            f"{'ask' if call.role == 'judge' else 'turn'} {call.turn}: {call.outcome}"
+            + ("" if call.finish_reason in (None, "stop") else f" ({call.finish_reason})")
+            for call in calls
+            if call.outcome != "ok" or call.finish_reason not in (None, "stop")
+        ),
     )
 
 
 def _cost(call: Call) -> Decimal | None:
+    """The cost of a call; None if it is unknown or not a number."""
     try:
         cost = Decimal(call.cost or "")
     except InvalidOperation:

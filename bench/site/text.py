@@ -1,9 +1,9 @@
-"""Text that others wrote, made fit for HTML: escaped, and with nothing hidden in it.
+"""Foreign text as HTML: escaped, and with hidden characters made visible.
 
-Characters that a reader cannot see but that change what is seen (controls, direction overrides, zero-width
-characters, invisible tags) are each put into a ``<bdi class="rc-cp">`` that isolates their effect; the style
-sheet shows their code point. The text content of the result still equals the source, except that NUL and lone
-surrogates, which HTML cannot carry, are replaced by their pictures.
+Characters that are invisible but change the text around them (controls, direction overrides, zero-width
+characters, invisible tags) are each put into a ``<bdi class="rc-cp">``, which isolates their effect. The
+style sheet shows their code points. The text content of the result equals the source, except for NUL and
+lone surrogates, which HTML cannot hold: they are replaced by symbols.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ _HIDDEN = re.compile(
     "\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\ud800-\udfff]|[\U000e0000-\U000e007f]+"
 )
 _LANGUAGE = re.compile(r"[a-z]{2,3}(-[a-z0-9]{2,8})*")
-_FLAG = "\U0001f3f4"  # a run of invisible tags after it is a regional flag, not a message
+_FLAG = "\U0001f3f4"  # with the invisible tags after it, this is a regional flag
 
 
 def visible(text: str) -> Markup:
-    """``text`` as HTML that shows what is in it."""
+    """``text`` as HTML, with its hidden characters shown."""
     if not _HIDDEN.search(text):
         return escape(text)
     parts: list[str] = []
@@ -35,18 +35,18 @@ def visible(text: str) -> Markup:
 
 
 def _marked(match: re.Match[str], text: str) -> str:
-    found = match.group()
-    if found == "\r":
-        return "&#13;" if text.startswith("\n", match.end()) else _code_point(found, "&#13;")
-    if len(found) > 1 or found >= "\U000e0000":
+    hidden = match.group()
+    if hidden == "\r":
+        return "&#13;" if text.startswith("\n", match.end()) else _code_point(hidden, "&#13;")
+    if len(hidden) > 1 or hidden >= "\U000e0000":
         if text[: match.start()].endswith(_FLAG):
-            return found
-        return "".join(_code_point(c, c) for c in found)
-    if found == "\x00":
-        return _code_point(found, "\u2400")
-    if "\ud800" <= found <= "\udfff":
-        return _code_point(found, "\ufffd")
-    return _code_point(found, found)
+            return hidden
+        return "".join(_code_point(c, c) for c in hidden)
+    if hidden == "\x00":
+        return _code_point(hidden, "\u2400")
+    if "\ud800" <= hidden <= "\udfff":
+        return _code_point(hidden, "\ufffd")
+    return _code_point(hidden, hidden)
 
 
 def _code_point(character: str, shown: str) -> str:
@@ -54,12 +54,12 @@ def _code_point(character: str, shown: str) -> str:
 
 
 def cut(text: str, limit: int) -> str:
-    """``text``, or its beginning where it is longer than a name, id or remark has any business to be."""
+    """``text``, cut at ``limit`` characters."""
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
 def bdi(text: str, limit: int = 300) -> Markup:
-    """A name or a short remark inside a line of ours, its direction kept to itself."""
+    """A name or short text inside a line. Its writing direction does not affect the line."""
     return Markup(f"<bdi>{visible(cut(text, limit))}</bdi>")
 
 
@@ -69,7 +69,7 @@ def code(text: str, limit: int = 1000) -> Markup:
 
 
 def prose(text: str, kind: str, language: str = "") -> Markup:
-    """A block of text as it came, line breaks and all. ``kind``: a style class of ours."""
+    """A block of text with its line breaks. ``kind``: a CSS class. ``language``: code of its language."""
     long = ' tabindex="0" role="region" aria-label="Long text, scrolls"' if is_long(text) else ""
     known = f' lang="{language}"' if _LANGUAGE.fullmatch(language) else ""
     classes = f"rc-text {kind} rc-long" if long else f"rc-text {kind}"
@@ -77,16 +77,16 @@ def prose(text: str, kind: str, language: str = "") -> Markup:
 
 
 def plain(text: str, limit: int = 200) -> str:
-    """``text`` on one line for a title or attribute, cut at ``limit``; hidden characters as ``⟨U+202E⟩``."""
+    """``text`` on one line, for a title or attribute. Hidden characters are written as ``⟨U+202E⟩``."""
     line = cut(" ".join(text.split()), limit)
     return _HIDDEN.sub(lambda m: "".join(f"⟨U+{ord(c):04X}⟩" for c in m.group()), line)
 
 
 def searchable(text: str) -> str:
-    """``text`` for the search index, which the theme's script puts into the page as HTML: words only."""
+    """``text`` reduced to words for the search index, whose text the theme's script inserts as HTML."""
     return " ".join(re.sub(r"[^\w .:/+()-]", " ", plain(text)).split())
 
 
 def is_long(text: str) -> bool:
-    """Whether a text is better shown in a box of its own that scrolls."""
+    """Whether a text should be shown in a box that scrolls."""
     return len(text) > 12_000 or text.count("\n") > 200

@@ -1,4 +1,4 @@
-/* The board's controls: filters, other ways to score, sorting; all of it in the address. */
+/* The board's controls: filters, scoring methods and sorting. Their state is in the page's address. */
 "use strict";
 (() => {
   const table = document.querySelector("table[data-rc-board]");
@@ -13,7 +13,7 @@
   const fields = Object.fromEntries([...form.querySelectorAll("select, input")].map((f) => [f.name, f]));
   const start = { sort: "norm", dir: "desc" };
 
-  /* What an address may say: of each control one of its options, a column that sorts, a direction, some text. */
+  /* Whether an address may set a control to a value. */
   const allowed = (name, value) => {
     if (name === "sort") return heads.some((head) => head.dataset.key === value && head.dataset.sort);
     if (name === "dir") return value === "asc" || value === "desc";
@@ -23,10 +23,10 @@
   };
   const names = [...Object.keys(fields), "sort", "dir"];
   const read = () => {
-    const asked = new URLSearchParams(location.search);
+    const query = new URLSearchParams(location.search);
     const state = {};
     for (const name of names) {
-      const value = asked.get(name) ?? "";
+      const value = query.get(name) ?? "";
       state[name] = allowed(name, value) ? value : (start[name] ?? "");
     }
     if (state.scoring === "robust") state.weighting = state.judge = "";
@@ -63,7 +63,7 @@
     cell.append(" ", extra);
   };
 
-  /* The same drawing as the page came with (bench/site/charts.py). */
+  /* Draws an interval as bench/site/charts.py does. */
   const SVG = "http://www.w3.org/2000/svg";
   const x = (value) => Math.round((6 + (148 * (value - data.axis[0])) / (data.axis[1] - data.axis[0])) * 10) / 10;
   const draw = (cell, value, low, high) => {
@@ -71,9 +71,9 @@
     drawing.querySelectorAll(".rc-bar, .rc-dot").forEach((part) => part.remove());
     if (value === null) return;
     const part = (name, attributes) => {
-      const made = document.createElementNS(SVG, name);
-      for (const [key, text] of Object.entries(attributes)) made.setAttribute(key, text);
-      drawing.append(made);
+      const node = document.createElementNS(SVG, name);
+      for (const [key, text] of Object.entries(attributes)) node.setAttribute(key, text);
+      drawing.append(node);
     };
     if (low !== null && high !== null) {
       const [a, b] = [x(low), x(high)];
@@ -98,7 +98,7 @@
       let small = "";
       if (low !== null) small = robust ? `${fixed(low)}–${fixed(high)}` : `±${fixed(view.ci[n])}`;
       fill(row.cells[column.norm], norm, norm === null ? "" : fixed(norm), small, "strong");
-      if (column.score === undefined) return; // without a length rule the two are one
+      if (column.score === undefined) return; // there is no such column without a length rule
       fill(row.cells[column.score], mean, mean === null ? "" : fixed(mean), half === null ? "" : `±${fixed(half)}`);
     });
   };

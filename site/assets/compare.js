@@ -1,11 +1,11 @@
-/* Players side by side on the same scenes. Each player's scores are a script of its own, loaded when chosen: a page
-   opened as a file may load nothing else. */
+/* Compares players on the same scenes. Each player's scores are in a script that is loaded when the player is chosen:
+   a page opened as a file can load scripts, but no data. */
 "use strict";
 (() => {
   const form = document.querySelector("form[data-rc-compare]");
   const source = document.querySelector("script[data-rc-data]");
   const result = document.querySelector("[data-rc-result]");
-  const said = document.querySelector("[data-rc-said]");
+  const status = document.querySelector("[data-rc-said]");
   if (!form || !source || !result) return;
   const data = JSON.parse(source.textContent);
   const shards = new Map();
@@ -27,9 +27,9 @@
   const choices = () => [...form.querySelectorAll("select")];
   const template = choices()[0].closest("label");
   const read = () => {
-    const asked = new URLSearchParams(location.search);
-    const players = [...new Set(asked.getAll("p").filter(known))].slice(0, data.most);
-    return { players, shared: asked.get("shared") === "1" };
+    const query = new URLSearchParams(location.search);
+    const players = [...new Set(query.getAll("p").filter(known))].slice(0, data.most);
+    return { players, shared: query.get("shared") === "1" };
   };
   const write = (state) => {
     const address = new URL(location.href);
@@ -40,11 +40,11 @@
   };
 
   const element = (tag, text, attributes, ...children) => {
-    const made = document.createElement(tag);
-    if (text !== null) made.textContent = text;
-    for (const [name, value] of Object.entries(attributes || {})) made.setAttribute(name, value);
-    made.append(...children);
-    return made;
+    const node = document.createElement(tag);
+    if (text !== null) node.textContent = text;
+    for (const [name, value] of Object.entries(attributes || {})) node.setAttribute(name, value);
+    node.append(...children);
+    return node;
   };
   const { fixed } = window.dramaturg;
   const number = (value) => (value === null || value === undefined ? "–" : fixed(value));
@@ -79,7 +79,7 @@
       return number(score) + (half === null ? "" : ` ±${number(half)}`);
     });
     line("Mean of the scenes below", (key) => number(mean(key)));
-    line("Difference from the first, robust scoring", (key, n) => {
+    line("Difference from the first player (robust scoring)", (key, n) => {
       const pair = n ? shards.get(key).pairs[players[0]] : null;
       if (!pair) return "–";
       return signed(pair[0]) + (pair[1] === null ? "" : ` (${signed(pair[0] - pair[1])} to ${signed(pair[0] + pair[1])})`);
@@ -92,7 +92,7 @@
       const pair = n ? shards.get(key).pairs[players[0]] : null;
       return pair && pair[4] !== null ? pair[4].toLocaleString("en") : "–";
     });
-    line("Scenes better, equal, worse than the first", (key, n) => {
+    line("Scenes better, equal, worse than the first player", (key, n) => {
       if (!n) return "–";
       const tally = [0, 0, 0];
       for (const scene of scenes) {
@@ -126,36 +126,36 @@
       body.append(row);
     }
     const before = data.normalised ? ", before length normalisation" : "";
-    const caption = element("caption", `Score of each conversation${before}; click to read it`, {});
+    const caption = element("caption", `Score of each conversation${before}; click it to read it`, {});
     return element("table", null, { class: "rc-table rc-compare" }, caption, head(players, "Scene"), body);
   };
 
-  let turn = 0;
+  let latest = 0;
   const show = async (state) => {
-    const mine = ++turn;
+    const call = ++latest;
     fields(state);
     result.replaceChildren();
     if (state.players.length < 2) {
-      said.textContent = "Choose two players or more.";
+      status.textContent = "Choose two or more players.";
       return;
     }
-    said.textContent = "Loading…";
+    status.textContent = "Loading…";
     const loaded = await Promise.all(state.players.map(load));
-    if (mine !== turn) return;
+    if (call !== latest) return;
     if (!loaded.every(Boolean)) {
-      said.textContent = "The scores of a player could not be loaded.";
+      status.textContent = "The scores of a player could not be loaded.";
       return;
     }
     const has = (scene) => state.players.map((key) => shards.get(key).scenes[scene]);
     const scenes = Object.keys(data.scenes).filter((scene) =>
       state.shared ? has(scene).every((cell) => cell && cell[0] !== null) : has(scene).some(Boolean),
     );
-    said.textContent = `${state.players.length} players, ${scenes.length} scenes.`;
-    result.append(boxed(summary(state.players, scenes), "In short, scrolls sideways"));
+    status.textContent = `${state.players.length} players, ${scenes.length} scenes.`;
+    result.append(boxed(summary(state.players, scenes), "Summary, scrolls sideways"));
     result.append(boxed(byScene(state.players, scenes), "Scene by scene, scrolls sideways"));
   };
 
-  /* One select for each player, and an empty one while there are fewer than two. */
+  /* One select for each player, and at least two. */
   const fields = (state) => {
     const wanted = Math.max(2, state.players.length);
     let all = choices();
@@ -171,10 +171,10 @@
   };
   const adder = form.querySelector("[data-rc-add]");
   const add = () => {
-    const made = template.cloneNode(true);
-    made.querySelector("select").value = "";
-    adder.before(made);
-    return made;
+    const label = template.cloneNode(true);
+    label.querySelector("select").value = "";
+    adder.before(label);
+    return label;
   };
   adder.addEventListener("click", () => {
     if (choices().length < data.most) add().querySelector("select").focus();

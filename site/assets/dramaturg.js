@@ -1,4 +1,4 @@
-/* Sorting of tables, reasons that open at once, by link and for print. Pages read without it. */
+/* Sorts tables, and opens the judges' reasons all at once, for a link, or for printing. Pages are readable without it. */
 "use strict";
 (() => {
   const open = (target) => {
@@ -13,7 +13,7 @@
   };
   const reasons = () => document.querySelectorAll("details.rc-reasons, details.rc-setup");
 
-  /* Print shows everything, then puts it back. */
+  /* Open everything for printing, and close it again afterwards. */
   let opened = [];
   addEventListener("beforeprint", () => {
     opened = [...reasons()].filter((box) => !box.open);
@@ -31,7 +31,7 @@
     button.type = "button";
     button.className = "rc-button";
     let shown = false;
-    const label = () => (button.textContent = shown ? "Close all reasons" : "Open all reasons");
+    const label = () => (button.textContent = shown ? "Hide all reasons" : "Show all reasons");
     label();
     button.addEventListener("click", () => {
       shown = !shown;
@@ -41,7 +41,7 @@
     heading.after(button);
   };
 
-  /* Sorting: a button in each column heading; rows without a value always come last. `done` hears of it. */
+  /* Puts a sort button into each column heading. Rows without a value always come last. Calls `done` after a sort. */
   const collator = new Intl.Collator(undefined, { numeric: true, sensitivity: "base" });
   const sortable = (table, done) => {
     const body = table.tBodies[0];
@@ -80,7 +80,7 @@
     });
     return sort;
   };
-  /* Two decimals as Python prints them: a number exactly half-way goes to the even digit. */
+  /* Two decimals, rounded as Python does: exact halves go to the even digit. */
   const fixed = (x) => {
     if (Number.isInteger(x * 8) && !Number.isInteger(x * 4)) {
       const below = Math.floor(x * 100);
@@ -94,4 +94,5 @@
   toggleAll();
   addEventListener("hashchange", reveal);
   reveal();
+  document.documentElement.dataset.rcReady = "";
 })();

@@ -1,5 +1,5 @@
-/* Pages opened as files cannot start a worker, and the theme's search is one. This runs it in a hidden frame.
-   Over http it does nothing. */
+/* The theme's search is a worker, which a page opened as a file cannot start. This runs it in a hidden frame instead.
+   It does nothing over http. */
 if (location.protocol === "file:") {
   window.Worker = class extends EventTarget {
     constructor(url) {

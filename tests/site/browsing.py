@@ -30,10 +30,19 @@ class Watched:
 
     page: Page
     base: str
+    scripts: bool = True
+    """Whether JavaScript is enabled."""
     faults: list[str] = field(default_factory=list)
 
     def open(self, name: str) -> Page:
-        """Go to a page of the site and let its scripts settle."""
+        """Go to a page of the site, and wait until its scripts have run."""
         self.page.goto(self.base + name)
-        self.page.wait_for_timeout(300)
+        if self.scripts:
+            ready(self.page)
         return self.page
+
+
+def ready(page: Page) -> None:
+    """Wait until the scripts of a page have run and it has been drawn."""
+    page.locator("html[data-rc-ready]").wait_for(state="attached")
+    page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")

@@ -2,21 +2,50 @@
 
 from __future__ import annotations
 
+import fcntl
+import hashlib
+import os
+import pickle
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from bench.results import ResultsTree
-from bench.site import SuiteLabel, build_site, site_server
+from bench.site.build import build_site
+from bench.site.labels import SuiteLabel
+from bench.site.serve import site_server
+from bench.site.shell import Stage1, build_shells
 from tests.site.browsing import CHROMIUM, FLAGS, Watched
 from tests.site.hostile import BOOM, hostile_tree
 from tests.synthetic import make_tree
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Dialog, Request
+
+
+@pytest.fixture(scope="session", autouse=True)
+def shells(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """MkDocs takes seconds, so it runs once for each set of boards, over all tests and worker processes."""
+    folder = tmp_path_factory.getbasetemp()
+    folder = folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder
+
+    def cached(*args: Any, **options: Any) -> Stage1:
+        key = hashlib.sha256(repr((args, sorted(options.items()))).encode()).hexdigest()
+        path = folder / f"shells-{key}"
+        with (folder / "shells.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not path.exists():
+                path.write_bytes(pickle.dumps(build_shells(*args, **options)))
+        stage1 = pickle.loads(path.read_bytes())
+        assert isinstance(stage1, Stage1)
+        return stage1
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("bench.site.build.build_shells", cached)
+        yield
 
 
 @pytest.fixture(scope="session")
@@ -44,7 +73,7 @@ def small_site(small_tree: ResultsTree, tmp_path_factory: pytest.TempPathFactory
     """The site of the small tree; its suite is a demonstration."""
     output = tmp_path_factory.mktemp("small-site") / "site"
     label = SuiteLabel("Made by a script", "Stock sentences.", demonstration=True)
-    build_site(small_tree, output=output, suites={"synthetic": label})
+    build_site(small_tree, output=output, labels={"synthetic": label})
     return output
 
 
@@ -55,7 +84,7 @@ def hostile_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     tree = hostile_tree(root / "results")
     evil = f"</title><script>{BOOM}</script>"
     label = SuiteLabel(evil, evil, demonstration=True)
-    build_site(tree, output=root / "deep" / "er" / "site", suites={"hostile": label})
+    build_site(tree, output=root / "deep" / "er" / "site", labels={"hostile": label})
     return root
 
 
@@ -74,7 +103,7 @@ def watch(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Watched]
     options = {"viewport": {"width": 1280, "height": 900}, **getattr(request, "param", {})}
     context = browser.new_context(**options)
     context.set_default_timeout(120_000)  # a busy machine is no fault of the page
-    watched = Watched(context.new_page(), "")
+    watched = Watched(context.new_page(), "", bool(options.get("java_script_enabled", True)))
 
     def asked(call: Request) -> None:
         if not call.url.startswith((watched.base, "data:", "blob:", "about:")):

@@ -19,7 +19,7 @@ sys.path.insert(0, str(ROOT))
 
 from bench.results import ResultsTree  # noqa: E402
 from bench.site import paths  # noqa: E402
-from tests.site.browsing import CHROMIUM, FLAGS  # noqa: E402
+from tests.site.browsing import CHROMIUM, FLAGS, ready  # noqa: E402
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -43,7 +43,7 @@ def shoot(browser: Browser, address: str, path: Path, scheme: Literal["light", "
     context = browser.new_context(viewport={"width": 1280, "height": 900}, color_scheme=scheme)
     page = context.new_page()
     page.goto(address)
-    page.wait_for_timeout(500)
+    ready(page)
     if "#" in address:
         page.eval_on_selector_all("section:target details", "all => all.forEach(d => (d.open = true))")
     page.screenshot(path=str(path))

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Literal
 import pytest
 
 from bench.results import ResultsTree
-from bench.site import build_site
+from bench.site.build import build_site
 from bench.slugs import slug
-from tests.site.browsing import BROWSER, Watched
+from tests.site.browsing import BROWSER, Watched, ready
 from tests.site.hostile import PLAYERS, TEXTS, hostile_tree, shown
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def test_nothing_hostile_runs(watch: Watched, hostile_url: str, name: str) -> No
     page = watch.open(name)
     page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
     page.emulate_media(media="print")
-    page.wait_for_timeout(100)
+    ready(page)
     assert page.evaluate("window.__pwned") is None
     assert watch.faults == []
 

@@ -11,7 +11,7 @@ import pytest
 
 from bench.errors import RecordError
 from bench.results import ResultsTree
-from bench.site import build_site
+from bench.site.build import build_site
 from bench.slugs import slug
 from tests.site.hostile import BOOM, JUDGES, PLAYERS, TEXTS, hostile_tree, shown
 from tests.site.site_html import Element, article, dead_links, links, read, repeated_ids

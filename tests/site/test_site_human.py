@@ -14,7 +14,7 @@ from bench.agreement.study import study_panel
 from bench.results import ResultsTree
 from bench.results.studies import load_study, read_study, write_study
 from bench.scores.frame import load
-from bench.site import build_site
+from bench.site.build import build_site
 from bench.slugs import slug
 from tests.agreement.made_study import JUDGES, NOISE, STUDY, add_study, study_tree
 from tests.synthetic import SUITE
@@ -87,7 +87,7 @@ def test_without_a_study_there_is_no_such_page(tmp_path: Path) -> None:
     shutil.rmtree(tree.root / "human")
     build_site(tree, output=tmp_path / "site")
     assert not (tmp_path / "site" / "people").exists()
-    assert "There is no study yet" in (tmp_path / "site" / "people.html").read_text(encoding="utf-8")
+    assert "There are no studies yet" in (tmp_path / "site" / "people.html").read_text(encoding="utf-8")
     assert "people/" not in (tmp_path / "site" / "boards" / SUITE / "en" / "index.html").read_text(
         encoding="utf-8"
     )
@@ -99,7 +99,7 @@ def test_a_study_without_a_board_shows_its_people(tmp_path: Path) -> None:
     write_study(tree.root, file.model_copy(update={"suite": "elsewhere", "language": "ru"}))
     build_site(tree, output=tmp_path / "site")
     page = (tmp_path / "site" / "people" / STUDY / "ru" / "index.html").read_text(encoding="utf-8")
-    assert "there are only the people" in page
+    assert "shows only people" in page
     assert "People against people" in page
 
 
@@ -113,7 +113,7 @@ def test_a_study_that_nobody_has_rated_says_only_that(tmp_path: Path) -> None:
     for words in (
         "People read",
         "Judges against people:",
-        "What the plain mean costs",
+        "the plain mean of the judges",
         "People against people",
     ):
         assert words not in page

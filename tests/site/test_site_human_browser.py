@@ -10,7 +10,8 @@ from typing import Literal
 
 import pytest
 
-from bench.site import build_site, site_server
+from bench.site.build import build_site
+from bench.site.serve import site_server
 from tests.agreement.made_study import STUDY, study_tree
 from tests.site.browsing import BROWSER, Watched
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from bench.catalog import Catalog, Model, load_catalog
+from bench.catalog import Catalog, Model
 from bench.results import ResultsTree
-from bench.site import build_site
+from bench.site.build import build_site
 from bench.site.labels import judge_names
 from bench.site.render import monogram, monograms
 from tests.site.hostile import BOOM
@@ -43,7 +43,7 @@ def test_home_shows_the_top_of_each_language_what_changed_and_how_to_read_it(sma
         assert _rows(table)[1:] == shown
     headings = [e.text.rstrip("¶") for e in page.tagged("h2")]
     assert headings[-2:] == ["What changed", "How to read a board"]
-    assert "half of a 95% interval" in page.text
+    assert "95% interval" in page.text
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +57,7 @@ def named(small_tree: ResultsTree, tmp_path_factory: pytest.TempPathFactory) -> 
         for key, name in names.items()
     )
     (root / "models.toml").write_text(f"[providers.p]\nbase_url = 'http://127.0.0.1:1'\n{models}")
-    build_site(small_tree, output=root / "site", catalog=load_catalog(root / "models.toml"))
+    build_site(small_tree, output=root / "site", models=root / "models.toml")
     return root / "site"
 
 
@@ -92,7 +92,7 @@ def test_a_provider_is_named_beside_its_letters(small_site: Path) -> None:
     (table,) = page.having("rc-board")
     marks = [(e.text, e.attributes["aria-label"]) for e in table.having("rc-provider")]
     assert marks == [("no", "nowhere")] * 3
-    assert page.having("rc-providers")[0].text == "Before a name, its provider: no nowhere."
+    assert page.having("rc-providers")[0].text == "Provider codes: no = nowhere."
 
 
 def test_an_icon_of_the_theme_is_drawn_once(small_site: Path) -> None:

@@ -1,12 +1,10 @@
-"""Every number on the pages of a board's analyses stands in a file beside it.
-
-Pages make some of these numbers on a way of their own (cell by cell, in plain Python), so that equal numbers
-are also two computations that agree.
-"""
+"""Every number on the pages is in a file next to it, or can be calculated from the records."""
 
 from __future__ import annotations
 
 import json
+import math
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +17,10 @@ from bench.scores.analyses.preference import judge_models
 from bench.scores.analyses.report import Material, report
 from bench.scores.analyses.texts import no_turns
 from bench.scores.frame import load
-from bench.site import build_site
+from bench.site.build import build_site
 from bench.site.evidence import ANALYSES
 from bench.slugs import slug
+from tests.site import recomputed
 from tests.site.site_html import Element, article, read
 from tests.synthetic import make_tree
 
@@ -101,6 +100,45 @@ def test_the_file_is_what_the_analyses_give(tree: ResultsTree, tables: dict[str,
         assert tables[name] or name in OF_OTHER_PROTOCOLS, name
 
 
+def test_scores_and_refusals_follow_from_the_records(tree: ResultsTree, site: Path) -> None:
+    due = recomputed.board(tree.root / "synthetic/en")
+    rows = {row["player"]: row for row in json.loads((site / "board.json").read_text())["rows"]}
+    assert rows.keys() == due.keys()
+    assert any(row["refusal_ratio"] for row in rows.values())
+    for player, numbers in due.items():
+        row = rows[player]
+        shown = {"score": row["score"], "norm": row["length_norm_score"], "refusals": row["refusal_ratio"]}
+        assert shown == {name: pytest.approx(number, abs=1e-6) for name, number in numbers.items()}
+
+
+def test_the_audit_page_shows_the_steps_to_the_score(tree: ResultsTree, site: Path) -> None:
+    for player, numbers in recomputed.board(tree.root / "synthetic/en").items():
+        page = article(read(site / f"players/{player}/audit.html"))
+        scores, _ = recomputed.conversation_scores(tree.root / "synthetic/en" / player)
+        text = " ".join(page.text.split())
+        total = f"{math.fsum(scores.values()):.6f} / {len(scores)} conversations"
+        assert f"{total} = {numbers['score']:.6f}, shown as {numbers['score']:.2f}" in text
+        assert f"= {numbers['norm']:.6f}, shown as {numbers['norm']:.2f}" in text
+        table = [row[-1] for row in cells(page.having("rc-steps-table")[0]) if row[-1] not in ("", "–")]
+        assert sorted(table) == sorted(f"{score:.6f}" for score in scores.values())
+
+
+def test_a_changed_score_in_a_record_changes_the_score(tree: ResultsTree, tmp_path: Path) -> None:
+    shutil.copytree(tree.root, tmp_path / "results")
+    before = recomputed.board(tmp_path / "results/synthetic/en")["player-01"]["score"]
+    path = next((tmp_path / "results/synthetic/en/player-01/judgements").glob("*/*.json"))
+    record = json.loads(path.read_text(encoding="utf-8"))
+    for turn in record["turns"]:
+        turn["scores"] = dict.fromkeys(turn["scores"], 1)
+    path.write_text(json.dumps(record), encoding="utf-8")
+    after = recomputed.board(tmp_path / "results/synthetic/en")["player-01"]["score"]
+    assert after != before
+    build_site(tmp_path / "results", tmp_path / "site")
+    text = article(read(tmp_path / "site" / FOLDER / "players/player-01/audit.html")).text
+    assert f"{after:.6f}" in text
+    assert f"{before:.6f}" not in text
+
+
 def test_leniency_agreement_pairs_and_preference_are_those_of_the_file(
     site: Path, tables: dict[str, Any]
 ) -> None:
@@ -124,7 +162,7 @@ def test_leniency_agreement_pairs_and_preference_are_those_of_the_file(
         + [str(row["conversations"])]
         for row in tables["judge_pairs"]
     ]
-    assert [row[2:4] for row in table_called(page, "its own kind")] == [
+    assert [row[2:4] for row in table_called(page, "itself or its family")] == [
         [
             between(signed(row["preference"]), signed(row["low"]), signed(row["high"])),
             "–" if row["chance"] is None else f"{100 * row['chance']:.1f}%",

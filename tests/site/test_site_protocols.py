@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from pathlib import Path
 
 import pytest
@@ -13,8 +14,10 @@ from bench.run.plan import make_plan
 from bench.run.runner import run_plan
 from bench.site.build import build_site
 from bench.site.charts import Axis
+from bench.slugs import slug
 from tests.other_benches import Other, make_likeness, make_v1
 from tests.scores.evidence import Evidence
+from tests.site import recomputed
 from tests.site.site_html import Element, article, dead_links, read, repeated_ids
 from tests.tiny import FakeChat, edit
 
@@ -29,8 +32,8 @@ def played(other: Other) -> ResultsTree:
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A site of both protocols, and of one version 2 board with the same players as a version 1 board."""
+def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Results of both protocols, and of one version 2 board with the same players as a version 1 board."""
     root = tmp_path_factory.mktemp("protocols")
     likeness = make_likeness(root / "likeness")
     edit(likeness.suite_file, "orders = 2", "orders = 3")
@@ -43,8 +46,14 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for player, score, size in zip(("ann", "ben", "cat"), scores, (10, 100, 30), strict=True):
             cells = {scene: {"j": [(score,) * 3]} for scene in ("c/s", "d/t")}
             evidence.played(player, cells, ["x" * size])
-    build_site(tree, output=root / "site", jobs=1)
-    return root / "site" / "boards"
+    return tree.root
+
+
+@pytest.fixture(scope="module")
+def site(results: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("protocols-site") / "site"
+    build_site(results, root, jobs=1)
+    return root / "boards"
 
 
 def page(site: Path, name: str) -> Element:
@@ -135,7 +144,7 @@ def test_each_order_of_the_real_answers_has_its_verdict(site: Path) -> None:
 def test_a_conversation_of_version_1_says_who_judged(site: Path) -> None:
     text = page(site, "tiny-v1/en/players/bard/anna.hello.html").text
     assert "User (interrogator and judge)" in text
-    assert "The interrogator, who is the judge as well, saw the card" in text
+    assert "The interrogator, which is also the judge, saw the card" in text
     assert "The interrogator was told" not in text
 
 
@@ -146,15 +155,18 @@ def test_the_order_effect_stands_on_the_judges_page(site: Path) -> None:
     assert "Order of the real answers" not in page(site, "tiny-v1/en/judges.html").text
 
 
-def test_numbers_worked_out_again_agree_under_every_rule(site: Path) -> None:
+def test_scores_follow_from_the_records_under_every_rule(site: Path, results: Path) -> None:
     for board in (LIKENESS, "tiny-v1/en", "old/en", "new/en"):
-        text = page(site, f"{board}/audit.html").text
-        assert "agrees" in text
-        assert "differs" not in text
+        rows = json.loads((site / board / "board.json").read_text(encoding="utf-8"))["rows"]
+        for player, numbers in recomputed.board(results / board).items():
+            row = next(row for row in rows if row["player"] == player)
+            assert row["score"] == pytest.approx(numbers["score"], abs=1e-6)
+            assert row["length_norm_score"] == pytest.approx(numbers["norm"], abs=1e-6)
+            text = page(site, f"{board}/players/{slug(player)}/audit.html").text
+            assert f"{numbers['norm']:.6f}" in text
     old = page(site, "old/en/players/ben/audit.html").text
-    # 100 characters against a median of 30: tanh(-70/90) of 9 - 2
-    assert "-0.651" in old
-    assert "Every answer weighs alike" in old
+    assert "-0.651" in old  # 100 characters against a median of 30: tanh(-70/90) of 9 - 2
+    assert "Every answer has the same weight" in old
     assert "has no rule about length" in page(site, f"{LIKENESS}/players/bard/audit.html").text
 
 

@@ -10,8 +10,8 @@ import pytest
 
 from bench.chat.requests import Reply
 from bench.run.storage import TreeStorage
-from bench.site import build_site
-from tests.site.browsing import BROWSER
+from bench.site.build import build_site
+from tests.site.browsing import BROWSER, ready
 from tests.spoken_bench import make_spoken
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return output
 
 
-@pytest.mark.parametrize(("scene", "seconds"), [("storage.storm", [2.0]), ("crier.plums", [1.0, 1.5])])
+@pytest.mark.parametrize(("scene", "seconds"), [("keeper.storm", [2.0]), ("crier.plums", [1.0, 1.5])])
 def test_a_page_plays_its_own_sound_under_its_policy(
     site: Path, browser: Browser, scene: str, seconds: list[float]
 ) -> None:
@@ -56,7 +56,7 @@ def test_a_page_plays_its_own_sound_under_its_policy(
     page.on("console", lambda message: said.append(message.text))
     page.on("request", lambda request: asked.append(request.url))
     page.goto((site / f"boards/spoken/en/players/tape/{scene}.html").as_uri())
-    page.wait_for_timeout(300)
+    ready(page)
     assert not [url for url in asked if "/audio/" in url]
     assert page.evaluate(LOADED) == pytest.approx(seconds, abs=0.1)
     assert said == []

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.site import build_site
+from bench.site.build import build_site
 from tests.site.site_html import Element, read
 from tests.synthetic import make_tree, player_info
 

@@ -1,0 +1,167 @@
+"""All conversation pages of one player, with what other pages need of its records.
+
+There are thousands of these pages, so worker processes write them. A worker reads a player's records once and
+needs nothing from other players.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.errors import StorageError
+from bench.records import Conversation, Judgement, PlayerInfo, Scene
+from bench.results import ResultsTree, sounds_of
+from bench.scores.rows import PlayerRows, player_rows
+from bench.site import paths
+from bench.site.cells import CellSummary, summarise
+from bench.site.output import write_file
+from bench.site.places import BoardPlace, Link, common, record_link
+from bench.site.render import Pages
+from bench.site.shell import Shell
+from bench.site.spoken import sound_name
+from bench.site.talk import talk_of
+from bench.site.text import bdi, plain
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What is the same for all players of a site."""
+
+    results: Path
+    output: Path
+    templates: Path
+    shell: Shell
+    source_url: str
+    judges: Mapping[str, str]
+    """Names of judges by id."""
+
+
+@dataclass(frozen=True)
+class PlayerJob:
+    """One player whose pages are to be written."""
+
+    place: BoardPlace
+    info: PlayerInfo
+    others: tuple[tuple[PlayerInfo, frozenset[str]], ...]
+    """Players to link in their common scenes, each with its scenes."""
+
+
+@dataclass(frozen=True)
+class PlayerResult:
+    """What other pages need of a player's records, and the files that were written."""
+
+    player: str
+    rows: PlayerRows
+    cells: dict[str, CellSummary]
+    """By scene."""
+    texts: dict[str, Scene]
+    """What the sides were told, by scene."""
+    files: tuple[str, ...]
+    """Files of the site that belong to the player, changed or not."""
+    written: int
+    """How many of them are new or changed."""
+
+
+class ConversationWriter:
+    """Writes the conversation pages of one player after another."""
+
+    def __init__(self, setup: Setup) -> None:
+        self._setup = setup
+        self._tree = ResultsTree(setup.results)
+        self._pages = Pages(setup.templates, setup.judges)
+
+    def write(self, job: PlayerJob) -> PlayerResult:
+        """Write all pages of a player, and copy its sound files. Raises RecordError or StorageError."""
+        place, player = job.place, job.info.player
+        talks = list(self._tree.conversations(place.suite, place.language, player))
+        judgements = list(self._tree.judgements(place.suite, place.language, player))
+        rows = player_rows(self._tree, place.suite, place.language, player, talks, judgements)
+        by_scene: dict[str, list[Judgement]] = {}
+        for judgement in judgements:
+            scene = paths.scene_name(judgement.character, judgement.situation)
+            by_scene.setdefault(scene, []).append(judgement)
+        cells = [
+            summarise(talk, by_scene.get(paths.scene_name(talk.character, talk.situation), []), place.judges)
+            for talk in talks
+        ]
+        files: list[str] = []
+        written = 0
+        for n, (talk, cell) in enumerate(zip(talks, cells, strict=True)):
+            neighbours = (cells[n - 1] if n else None, cells[n + 1] if n + 1 < len(cells) else None)
+            for name, data in self._files(job, talk, cell, by_scene.get(cell.scene, []), neighbours):
+                files.append(name)
+                written += write_file(self._setup.output, name, data)
+        return PlayerResult(
+            player=player,
+            rows=rows,
+            cells={cell.scene: cell for cell in cells},
+            texts={cell.scene: talk.scene for talk, cell in zip(talks, cells, strict=True)},
+            files=tuple(files),
+            written=written,
+        )
+
+    def _files(
+        self,
+        job: PlayerJob,
+        talk: Conversation,
+        cell: CellSummary,
+        judgements: Sequence[Judgement],
+        neighbours: tuple[CellSummary | None, CellSummary | None],
+    ) -> Iterator[tuple[str, str | bytes]]:
+        """(path, content) of a conversation's page and its sound files."""
+        place, info = job.place, job.info
+        folder = paths.player_folder(place.suite, place.language, info.player)
+        sounds = self._sounds(talk)
+        yield from ((f"{folder}/{name}", data) for name, data in sounds.items())
+        path = paths.conversation_page(place.suite, place.language, info.player, cell.scene)
+        content = self._pages.render(
+            "conversation", self._values(job, path, talk, cell, judgements, neighbours, sounds)
+        )
+        title = plain(f"{cell.name}: {info.name}")
+        heading = bdi(" ".join(cell.name.split()), 200)
+        yield path, self._setup.shell.fill(title=title, heading=heading, content=content)
+
+    def _values(
+        self,
+        job: PlayerJob,
+        path: str,
+        talk: Conversation,
+        cell: CellSummary,
+        judgements: Sequence[Judgement],
+        neighbours: tuple[CellSummary | None, CellSummary | None],
+        sounds: Collection[str],
+    ) -> dict[str, object]:
+        """What the template needs."""
+        every = common(job.place, path)
+        to: paths.Links = every["to"]
+        character, situation = cell.scene.split(".")
+        records = [self._tree.conversation_path(talk)]
+        records += [self._tree.judgement_path(talk, judgement.judge) for judgement in judgements]
+        return {
+            **every,
+            "crumbs": [*every["crumbs"], Link(to.player(job.info.player), job.info.name)],
+            "info": job.info,
+            "conversation": talk,
+            "cell": cell,
+            "sides": (to.side("character", character), to.side("situation", situation)),
+            "talk": talk_of(talk, judgements, sounds),
+            "previous": neighbours[0],
+            "following": neighbours[1],
+            "others": [
+                other
+                for other, scenes in job.others
+                if other.player != job.info.player and cell.scene in scenes
+            ],
+            "records": [record_link(self._tree, self._setup.source_url, record) for record in records],
+        }
+
+    def _sounds(self, talk: Conversation) -> dict[str, bytes]:
+        """The sound files of a conversation that exist unchanged."""
+        sounds = {}
+        for audio in sounds_of(talk):
+            with contextlib.suppress(StorageError):
+                sounds[sound_name(audio)] = self._tree.read_audio(talk, audio)
+        return sounds
