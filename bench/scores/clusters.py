@@ -6,11 +6,14 @@ Every function works on many comparisons at once: the first axis of its arrays c
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from bench.scores.bootstrap import Array
+
+Positions = npt.NDArray[np.signedinteger[Any]]
 
 CERTAIN = 1e-12
 """Standard errors up to this size are rounding noise of constant scores: nothing is known about the error."""
@@ -91,7 +94,7 @@ class JudgeSpread:
     pooled_df: float
     own: Array | None
 
-    def of_difference(self, first: Array, second: Array) -> tuple[Array, float]:
+    def of_difference(self, first: Positions, second: Positions) -> tuple[Array, float]:
         """(variance, degrees of freedom) that sampling judges adds to differences of players ``first`` and
         ``second`` (positions)."""
         if self.own is not None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +23,7 @@ from bench.scores.clusters import MeanError, clustered, judge_spread, widened
 from bench.scores.robust import adjusted
 
 Array = npt.NDArray[np.float64]
+Positions = npt.NDArray[np.signedinteger[Any]]
 
 
 @dataclass(frozen=True)
@@ -79,7 +81,8 @@ class Result:
 def expected(mean: Array, deviation: float) -> Array:
     """The expectation of a normal variable rounded and clipped to 1..5."""
     steps = np.arange(1.5, 5.0)
-    return 1 + sum(stats.norm.sf((step - mean) / deviation) for step in steps)
+    result: Array = 1 + np.asarray(stats.norm.sf((steps - mean[..., None]) / deviation)).sum(axis=-1)
+    return result
 
 
 def drawn(scenario: Scenario, rng: np.random.Generator) -> tuple[Array, Array, Array]:
@@ -118,7 +121,7 @@ def covered(error: MeanError, truth: Array) -> int:
     return int((np.abs(error.mean - truth) <= reach).sum())
 
 
-def rank_hits(first: Array, second: Array, error: MeanError, truth: Array) -> int:
+def rank_hits(first: Positions, second: Positions, error: MeanError, truth: Array) -> int:
     """How many players have their true rank inside their rank range."""
     sure = separated(error)
     better = np.where(error.mean > 0, first, second)[sure]
@@ -173,8 +176,8 @@ def main() -> None:
     for players in (10, 20, 63, 200):
         some = replications if players < 200 else max(20, replications // 10)
         r = equal_boards(players, some)
-        shares = f"{r.false_these / some:8.3f}{r.false_like / some:8.3f}"
-        print(f"{players:>3} players, {some} boards{'':<10}{shares}")
+        found = f"{r.false_these / some:8.3f}{r.false_like / some:8.3f}"
+        print(f"{players:>3} players, {some} boards{'':<10}{found}")
 
 
 if __name__ == "__main__":
