@@ -61,18 +61,19 @@ async def open_chat(
 
             return stack.enter_context(EmbeddedServer(slots=max(slots))).base_url
 
-        def identity() -> str:
-            from bench.local import embedded_identity
-
-            return embedded_identity()
-
         async with Chat(
             catalog,
             cache=responses,
             embedded=start_embedded,
-            embedded_identity=identity,
+            embedded_identity=_embedded_identity,
             on_call=on_call,
             max_cost=max_cost,
             models=models,
         ) as chat:
             yield chat
+
+
+def _embedded_identity() -> str:
+    from bench.local import embedded_identity
+
+    return embedded_identity()

@@ -99,7 +99,6 @@ def agreement(
     from bench.agreement.forms import agreement_csv, agreement_json
     from bench.agreement.report import agreement_of
     from bench.cli.agreement_text import agreement_text
-    from bench.files import write_atomically
 
     if table is None:
         only_table = {"--human": human, "--judges": judges, "--criterion": criterion, "--item": item}
@@ -118,10 +117,15 @@ def agreement(
     text = {"text": agreement_text, "csv": agreement_csv, "json": agreement_json}[form](result)
     if output is None:
         click.echo(text, nl=False)
-    elif write_atomically(Path(output), (click.unstyle(text) if form == "text" else text).encode("utf-8")):
-        click.echo(f"{output} written")
     else:
-        click.echo(f"{output} unchanged")
+        _write(click.unstyle(text) if form == "text" else text, Path(output))
+
+
+def _write(text: str, output: Path) -> None:
+    from bench.files import write_atomically
+
+    changed = write_atomically(output, text.encode("utf-8"))
+    click.echo(f"{output} {'written' if changed else 'unchanged'}")
 
 
 def _refuse(options: Mapping[str, object], why: str) -> None:

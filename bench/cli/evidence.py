@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from bench.cli.options import Places, places
 from bench.errors import UserError
+
+if TYPE_CHECKING:
+    from bench.boards.loading import LoadedBoard
 
 
 @click.command()
@@ -52,7 +57,6 @@ def board(
     """
     from bench.boards.loading import all_suites, load_board, write_board
     from bench.cli.methods import check_choices, moves, separated
-    from bench.scores.forms import gaps, to_csv, to_json, to_table
 
     check_choices(
         write=write,
@@ -83,18 +87,23 @@ def board(
         if separate:
             click.echo(separated(loaded, separate, form), nl=False)
             continue
-        made = loaded.board
-        if form == "table":
-            label = suites[suite_name].entry.title if suite_name in suites else suite_name
-            click.echo(f"{label}, {language}, version {made.version}, judged by {', '.join(made.judges)}")
-            if suite_name in suites and suites[suite_name].entry.demonstration:
-                click.echo("A demonstration: these scores say nothing about role play.")
-        if form == "table":
-            click.echo(to_table(made) + gaps(made))
-        else:
-            click.echo({"csv": to_csv, "json": to_json}[form](made), nl=False)
+        _print_board(loaded, form)
         if write:
-            write_board(tree, made)
+            write_board(tree, loaded.board)
+
+
+def _print_board(loaded: LoadedBoard, form: str) -> None:
+    from bench.scores.forms import gaps, to_csv, to_json, to_table
+
+    board, suite = loaded.board, loaded.suite
+    if form != "table":
+        click.echo({"csv": to_csv, "json": to_json}[form](board), nl=False)
+        return
+    label = suite.entry.title if suite else board.suite
+    click.echo(f"{label}, {board.language}, version {board.version}, judged by {', '.join(board.judges)}")
+    if suite and suite.entry.demonstration:
+        click.echo("A demonstration: these scores say nothing about role play.")
+    click.echo(to_table(board) + gaps(board))
 
 
 @click.command("commit-results")

@@ -65,23 +65,9 @@ def rank_map(
         assert against is not None
         published, aliases = load_published(folder, against), load_aliases(folder)
     made = board_rank_map(board, published, aliases, sure)
-    if not made.drawable and other is not None:
-        raise UserError(
-            f"need 3 players with a score on both boards; found {made.n}",
-            where=f"{suite_name} and {other}, {language}",
-            hint="Run the same players in both suites.",
-        )
     if not made.drawable:
-        missing, unused = (
-            [left.name for left in made.unmatched if left.side == side] for side in ("ours", "theirs")
-        )
-        raise UserError(
-            f"need 3 models in common with {against}; found {made.n}"
-            + (f" (not in it: {', '.join(missing)})" if missing else ""),
-            where=f"{suite_name} {language}",
-            hint=f"Map your names to its names in {folder / 'aliases.toml'}, e.g. a table with"
-            f' ids = ["{(missing or ["my-model"])[0]}"] and {against} = "{(unused or ["Its Model"])[0]}".',
-        )
+        here = f"{suite_name} and {other}, {language}" if other else f"{suite_name} {language}"
+        raise _too_few(made, against, here, None if other else folder / "aliases.toml")
     data = canonical(made.model_dump(mode="json"))
     click.echo(data if form == "json" else _text(made), nl=False)
     if output is not None:
@@ -91,6 +77,26 @@ def rank_map(
             figure = rendered(lambda: draw_rank_map(made), kind, title_of(made), prefix_of(made))
             write_atomically(stem.with_name(f"{stem.name}.{kind}"), figure)
         click.echo(f"written: {stem}.json, {', '.join(f'.{kind}' for kind in FORMS)}", err=form == "json")
+
+
+def _too_few(made: RankMap, against: str, where: str, aliases: Path | None) -> UserError:
+    """Too few models are in both lists; ``aliases`` is None where both are boards of ours."""
+    if aliases is None:
+        return UserError(
+            f"need 3 players with a score on both boards; found {made.n}",
+            where=where,
+            hint="Run the same players in both suites.",
+        )
+    missing, unused = (
+        [left.name for left in made.unmatched if left.side == side] for side in ("ours", "theirs")
+    )
+    return UserError(
+        f"need 3 models in common with {against}; found {made.n}"
+        + (f" (not in it: {', '.join(missing)})" if missing else ""),
+        where=where,
+        hint=f"Map your names to its names in {aliases}, e.g. a table with"
+        f' ids = ["{(missing or ["my-model"])[0]}"] and {against} = "{(unused or ["Its Model"])[0]}".',
+    )
 
 
 def _text(made: RankMap) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from bench.errors import UserError
     from bench.run.prices import Spending
     from bench.topics.analysis import Against
+    from bench.topics.messages import Messages
     from bench.topics.report import Report, Topic
     from bench.topics.writing import Writer
 
@@ -131,8 +132,6 @@ def topics(
     """
     from rich.console import Console
 
-    from bench.foreign import problem_lines
-    from bench.records import canonical
     from bench.topics.analysis import Choices, analysed
     from bench.topics.embedding import check_installed
     from bench.topics.files import write_report
@@ -144,24 +143,37 @@ def topics(
     writer = _writer(where, writer_name, language, limits)
     with _progress(console, "reading", ""):
         messages = read_messages(file, column, sample=sample, seed=seed)
-    for line in problem_lines(messages.problems, MOST_PROBLEMS):
-        click.echo(line, err=True)
-    choices = Choices(language, topic_size, most, seed, examples)
+    _print_problems(messages)
     with _progress(console, "embedding", "messages") as step:
-        report = analysed(messages, choices, against, step)
+        report = analysed(messages, Choices(language, topic_size, most, seed, examples), against, step)
     ended: UserError | None = None
     if writer is not None and report.topics:
         report, ended = _drafted(report, writer, where, limits, console)
     written = write_report(report, output, figures_of(report))
-    if form == "json":
-        click.echo(canonical(report.model_dump(mode="json", exclude_none=True)), nl=False)
-    else:
-        click.echo(_text(report), nl=False)
+    _print_report(report, form)
     click.echo(f"written: {len(written.files)} files in {output}", err=form == "json")
-    for path in written.kept:
-        click.echo(f"kept unchanged, since you may have edited it: {path}", err=True)
+    _mention_kept(written.kept)
     if ended is not None:
         raise ended
+
+
+def _print_problems(messages: Messages) -> None:
+    from bench.foreign import problem_lines
+
+    for line in problem_lines(messages.problems, MOST_PROBLEMS):
+        click.echo(line, err=True)
+
+
+def _mention_kept(paths: Iterable[Path]) -> None:
+    for path in paths:
+        click.echo(f"kept unchanged, since you may have edited it: {path}", err=True)
+
+
+def _print_report(report: Report, form: str) -> None:
+    from bench.records import canonical
+
+    json_text = canonical(report.model_dump(mode="json", exclude_none=True)) if form == "json" else ""
+    click.echo(json_text or _text(report), nl=False)
 
 
 def _drafted(

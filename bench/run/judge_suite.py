@@ -71,14 +71,20 @@ def judge_suite(
 
         judge_in_batches(jobs, folder, limits, poll_seconds, report, listener)
         return report
-    if folder is not None and (count := sum(1 for _ in pending_files(folder, suite))):
+    if folder is not None:
+        _mention_pending(folder, suite, listener)
+    if work := with_work(jobs, report, listener):
+        run_async(lambda: execute(work, folder, max_cost, report, listener))
+    return report
+
+
+def _mention_pending(folder: Path, suite: str, listener: Listener) -> None:
+    """Warn if batches of the suite are under way: ordinary calls ask, and pay, again."""
+    if count := sum(1 for _ in pending_files(folder, suite)):
         listener.warning(
             f"{count} batches of {suite} have not been collected; their requests are now made, and paid for,"
             " again. `bench judge --batch` would collect them."
         )
-    if work := with_work(jobs, report, listener):
-        run_async(lambda: execute(work, folder, max_cost, report, listener))
-    return report
 
 
 def _reparse(job: Job, judges: Sequence[str]) -> tuple[int, int]:

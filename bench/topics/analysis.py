@@ -82,17 +82,7 @@ def analysed(
     members = [np.flatnonzero(groups.labels == topic) for topic in range(len(groups.words))]
     centres = np.array([vectors[rows].mean(axis=0) for rows in members])
     report = Report(
-        source=Source(
-            name=messages.name,
-            sha256=messages.sha256,
-            column=messages.column,
-            language=choices.language,
-            found=messages.found,
-            used=used,
-            distinct=len(texts),
-            blank=messages.blank,
-            malformed=len(messages.problems),
-        ),
+        source=_source(messages, choices.language, used, len(texts)),
         settings={
             "packages": dict(versions()),
             "topic_size": size,
@@ -112,6 +102,20 @@ def analysed(
         outliers=Outliers(**_size(counts[groups.labels == -1], used)),
     )
     return report if against is None else _covered(report, centres, vectors, situations, against)
+
+
+def _source(messages: Messages, language: str, used: int, distinct: int) -> Source:
+    return Source(
+        name=messages.name,
+        sha256=messages.sha256,
+        column=messages.column,
+        language=language,
+        found=messages.found,
+        used=used,
+        distinct=distinct,
+        blank=messages.blank,
+        malformed=len(messages.problems),
+    )
 
 
 def _size(counts: NDArray[np.int64], used: int) -> dict[str, Any]:
