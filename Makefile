@@ -26,7 +26,7 @@ FEATURES := topics cluster parquet annotate
 
 .DEFAULT_GOAL := help
 .PHONY: help bench setup dev $(FEATURES) test lint format site serve screenshots board audit record benchmarks \
-	kills schemas lock label-studio commit-results clean-cache clean
+	kills schemas lock label-studio commit-results models clean-cache clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -97,6 +97,9 @@ schemas: $(VENV)/ready ## write the JSON Schemas of the records
 
 commit-results: $(VENV)/ready ## stage complete, valid results and commit them
 	@$(BENCH) commit-results
+
+models: $(VENV)/ready ## fetch two local models of 0.5 and 1.5 billion parameters into models/ (1.6 GB)
+	@$(PY) models/fetch.py
 
 clean-cache: ## delete the response cache
 	rm -rf .cache
