@@ -66,11 +66,14 @@ def text_table(
 
 def csv_table(heads: Sequence[str], rows: Iterable[Iterable[object]]) -> str:
     """CSV with every cell safe to open in a spreadsheet (see :func:`csv_cell`)."""
+    return "".join(_csv_line([csv_cell(cell) for cell in row]) for row in (heads, *rows))
+
+
+def _csv_line(cells: Sequence[str]) -> str:
+    # With "\r\n" as line end, the csv module also quotes a lone "\r", which readers take for a new line.
     out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([csv_cell(head) for head in heads])
-    writer.writerows([csv_cell(value) for value in row] for row in rows)
-    return out.getvalue()
+    csv.writer(out, lineterminator="\r\n").writerow(cells)
+    return out.getvalue().removesuffix("\r\n") + "\n"
 
 
 def csv_cell(value: object) -> str:

@@ -76,7 +76,7 @@ def test_largest_movers_are_named_on_their_lines() -> None:
 
 
 def test_fewer_than_three_models_give_no_figure() -> None:
-    with pytest.raises(UserError, match="needs 3"):
+    with pytest.raises(UserError, match="need 3"):
         rank_map_file(made(2), "svg")
 
 

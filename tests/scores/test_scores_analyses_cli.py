@@ -94,7 +94,7 @@ def test_moves_of_ranks_in_every_form(results: Path) -> None:
         (("--write", "--weights", "1,1,1"), "--write keeps"),
         (("--compare-methods", "--weights", "1,1,1"), "itself"),
         (("--judge", "nobody"), "no judgements by nobody"),
-        (("--weights", "much"), "not understood"),
+        (("--weights", "much"), "invalid weights"),
     ],
 )
 def test_choices_that_do_not_go_together_are_refused(
