@@ -134,9 +134,9 @@ def sizes(output: Path) -> dict[str, float]:
 
 
 LIMITS = {
-    "from nothing, s": 60.0,
-    "one more, s": 12.0,
-    "memory, MB": 500.0,
+    "from nothing, s": 30.0,
+    "one more, s": 30.0,
+    "memory, MB": 350.0,
     "whole output, MB": 300.0,
     "board, gzipped": 40.0,
     "conversation, beyond its text": 40.0,
