@@ -43,32 +43,34 @@ Interval = tuple[float | None, float | None, str | None]
 """Low, high, and the reason if there is no interval."""
 
 
-class Coefficient(Record):
-    """A correlation or alpha over ``n`` items. What does not exist is null, and ``reason`` says why."""
+class Measured(Record):
+    """A number over ``n`` items. What does not exist is null, and ``reason`` says why."""
 
     n: int
     value: float | None
-    """To 12 decimals, so that it can be compared with other software."""
+    low: float | None = None
+    high: float | None = None
+    """95% interval."""
     p: float | None = None
-    """Two-sided. Treats items as independent."""
+    """Two-sided."""
+    reason: str | None = None
+
+
+class Coefficient(Measured):
+    """A correlation or alpha, to 12 decimals so that it can be compared with other software.
+
+    The interval is a percentile bootstrap. p treats items as independent.
+    """
+
     p_method: Literal["exact", "permutation", "t"] | None = None
-    low: float | None = None
-    high: float | None = None
-    """95% percentile bootstrap interval."""
-    reason: str | None = None
 
 
-class Difference(Record):
-    """One correlation with people minus another, over the ``n`` items that both cover."""
+class Difference(Measured):
+    """One correlation with people minus another, over the items that both cover.
 
-    n: int
-    value: float | None
-    low: float | None = None
-    high: float | None = None
-    """95% interval: the difference plus or minus 1.96 standard deviations of it over paired resamples."""
-    p: float | None = None
-    """Two-sided, for the hypothesis of no difference, from the same standard deviation."""
-    reason: str | None = None
+    The interval is the difference plus or minus 1.96 standard deviations of it over paired resamples, and p
+    is for the hypothesis of no difference, from the same standard deviation.
+    """
 
 
 class Resampling:

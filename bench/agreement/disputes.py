@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections.abc import Hashable, Mapping
+from typing import Any
 
 import pandas as pd
 
@@ -12,6 +12,7 @@ from bench.records import Record
 from bench.scores.paper import published
 
 LIMIT = 30
+VALUES = ("judge_score", "people", "judge_place", "people_place")
 
 
 class Dispute(Record):
@@ -42,78 +43,60 @@ class Dispute(Record):
     """The turn whose score by the judge goes furthest in its direction; null if turns are not known."""
 
 
-class _Gap(NamedTuple):
-    judge: str
-    item: str
-    criterion: str
-    judge_score: float
-    people: float
-    judge_place: float
-    people_place: float
-
-    @property
-    def size(self) -> float:
-        return published(self.judge_place - self.people_place)
-
-
 def disputes(
     panel: Panel, judged: Judged, people: pd.DataFrame, by_annotator: Mapping[str, pd.DataFrame]
 ) -> list[Dispute]:
     """The LIMIT largest gaps between a judge and people, one per judge and item, largest first."""
     tables = panel.by_judge(judged)
-    largest: dict[tuple[str, str], _Gap] = {}
-    for criterion in panel.criteria:
-        for judge in judged.judges:
-            for gap in _gaps(judge, criterion, tables[criterion][judge], people[criterion]):
-                known = largest.get((judge, gap.item))
-                if known is None or abs(gap.size) > abs(known.size):
-                    largest[judge, gap.item] = gap
-    chosen = sorted(largest.values(), key=lambda gap: (-abs(gap.size), gap.judge, gap.item))[:LIMIT]
+    gaps = [
+        _gaps(tables[criterion][judge], people[criterion], by_annotator[criterion]).assign(
+            judge=judge, criterion=criterion
+        )
+        for criterion in panel.criteria
+        for judge in judged.judges
+    ]
+    if not gaps:
+        return []
+    table = pd.concat(gaps).assign(size=lambda rows: rows["gap"].abs())
+    largest = table.sort_values("size", ascending=False, kind="stable").drop_duplicates(["judge", "item"])
+    largest = largest.sort_values(["size", "judge", "item"], ascending=[False, True, True]).head(LIMIT)
     items = panel.items[list(ITEM_COLUMNS)].astype("object")
     rows = items.where(items.notna(), None).itertuples(index=False, name=None)
-    scenes = {item: scene for item, *scene in rows} | {item: [*s] for item, s in judged.scenes.items()}
-    raters = {name: table.notna().sum(axis=1).to_dict() for name, table in by_annotator.items()}
-    result: list[Dispute] = []
-    for gap in chosen:
-        player, character, situation = scenes[gap.item]
-        result.append(
-            Dispute(
-                label=judged.label,
-                suite=judged.suite,
-                judge=gap.judge,
-                item=gap.item,
-                player=player,
-                character=character,
-                situation=situation,
-                criterion=gap.criterion,
-                people=published(gap.people),
-                people_place=published(gap.people_place),
-                annotators=raters[gap.criterion][gap.item],
-                judge_score=published(gap.judge_score),
-                judge_place=published(gap.judge_place),
-                gap=gap.size,
-                turn=_turn(judged.turns, gap),
-            )
+    scenes = {item: tuple(scene) for item, *scene in rows} | dict(judged.scenes)
+    return [
+        Dispute(
+            label=judged.label,
+            suite=judged.suite,
+            **dict(zip(ITEM_COLUMNS[1:], scenes[row["item"]], strict=True)),
+            turn=_turn(judged.turns, row),
+            **{name: row[name] for name in (*VALUES, "item", "judge", "criterion", "annotators", "gap")},
         )
-    return result
+        for row in largest.to_dict("records")
+    ]
 
 
-def _gaps(judge: str, criterion: str, scores: pd.Series, people: pd.Series) -> list[_Gap]:
-    """The gap of every item that both scored; none if either side gave all items the same score."""
-    both = pd.DataFrame({"judge": scores, "people": people}).dropna()
-    if both["judge"].nunique() < 2 or both["people"].nunique() < 2:
-        return []
-    values = both.join(((both.rank() - 0.5) / len(both)).add_suffix("_place"))
-    return [_Gap(judge, str(item), criterion, *row) for item, *row in values.itertuples(name=None)]
+def _gaps(scores: pd.Series, people: pd.Series, raters: pd.DataFrame) -> pd.DataFrame:
+    """Item, VALUES, annotators and gap of every item that both a judge and people scored.
+
+    Empty if either side gave all items the same score.
+    """
+    both = pd.DataFrame({"judge_score": scores, "people": people}).dropna()
+    if (both.nunique() < 2).any():
+        both = both.iloc[:0]
+    places = (both.rank() - 0.5) / len(both)
+    table = both.assign(judge_place=places["judge_score"], people_place=places["people"])
+    gap = table["judge_place"] - table["people_place"]
+    table = table.assign(gap=gap).map(published)
+    return table.assign(annotators=raters.notna().sum(axis=1).loc[table.index]).reset_index(names="item")
 
 
-def _turn(turns: pd.DataFrame, gap: _Gap) -> int | None:
+def _turn(turns: pd.DataFrame, gap: Mapping[Hashable, Any]) -> int | None:
     """The first turn with the judge's highest score if it is kinder than people, else with its lowest."""
     if turns.empty:
         return None
-    of_judge = (turns["item"] == gap.item) & (turns["judge"] == gap.judge)
-    rows = turns[of_judge & (turns["criterion"] == gap.criterion)].sort_values("turn")
+    keys = ["item", "judge", "criterion"]
+    rows = turns[(turns[keys] == [gap[key] for key in keys]).all(axis=1)].sort_values("turn")
     if rows.empty:
         return None
-    extreme = rows["score"].max() if gap.size > 0 else rows["score"].min()
+    extreme = rows["score"].max() if gap["gap"] > 0 else rows["score"].min()
     return int(rows.loc[rows["score"] == extreme, "turn"].iloc[0])

@@ -119,6 +119,8 @@ class Head(Foreign):
     person: Annotated[str, BeforeValidator(_person), Field(pattern=r"\S")] = Field(
         validation_alias=AliasChoices("completed_by", "annotator")
     )
+    result: list[Any] | None = None
+    """The answers, in the JSON export. In JSON-MIN they are keys of the annotation itself."""
     number: Any = Field(0, validation_alias=AliasChoices("annotation_id", "id"))
     was_cancelled: Any = False
     lead_time: Any = None
@@ -131,12 +133,6 @@ class Result(Foreign):
 
     from_name: str
     value: dict[str, Any]
-
-
-class Answers(Foreign):
-    """The answers of an annotation in the JSON export."""
-
-    result: list[Any]
 
 
 def valid_or_none(adapter: TypeAdapter[T], value: Any, name: str, faults: list[str]) -> T | None:
@@ -210,7 +206,7 @@ def _read_annotation(
     faults: list[str] = []
     try:
         head = checked(Head, source)
-        answers = _answers(checked(Answers, source), study, faults) if full else source
+        answers = _answers(head.result, study, faults) if full else source
         annotation = _annotation(head, answers, item, study, faults)
         number = valid_or_none(NUMBER, head.number, "id", [])
         reading.entries.append(Entry(head.person, annotation, number or 0, f"{name}: {place}"))
@@ -219,10 +215,13 @@ def _read_annotation(
     reading.problems.extend(Problem(name, place, fault) for fault in faults)
 
 
-def _answers(source: Answers, study: StudyFile, faults: list[str]) -> dict[str, Any]:
-    """The answers to the study's questions. Raises Unreadable if all are to other questions."""
+def _answers(results: list[Any] | None, study: StudyFile, faults: list[str]) -> dict[str, Any]:
+    """The answers to the study's questions. Raises Unreadable if there is no list of answers, or if all are
+    to other questions."""
+    if results is None:
+        raise Unreadable("has no result")
     answers: dict[str, Any] = {}
-    for part in source.result:
+    for part in results:
         try:
             result = checked(Result, part)
         except Unreadable:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import click
 
-from bench.agreement.coefficients import Coefficient, Difference
+from bench.agreement.coefficients import Coefficient, Difference, Measured
 from bench.agreement.ensembles import MEAN, METHODS
 from bench.agreement.judges import Best, JudgedReport
 from bench.agreement.panel import FINAL
@@ -68,7 +68,7 @@ class _Table:
             return f"{UNKNOWN}{self._mark(difference.reason)}"
         return f"{difference.value:+.3f}{self._interval(difference, '+')}"
 
-    def _interval(self, figure: Coefficient | Difference, sign: str) -> str:
+    def _interval(self, figure: Measured, sign: str) -> str:
         if figure.low is None or figure.high is None:
             return self._mark(figure.reason)
         return f" [{figure.low:{sign}.2f}, {figure.high:{sign}.2f}]"

@@ -11,6 +11,12 @@ import click
 
 from bench.cli.annotate_text import print_counts, print_import
 from bench.cli.options import Places, places
+from bench.errors import UserError
+from bench.files import write_atomically
+from bench.foreign import Unreadable
+from bench.records import canonical
+from bench.suites import LANGUAGES
+from bench.toml_entries import unknown_name
 
 if TYPE_CHECKING:
     from bench.annotate.label_studio import Project
@@ -136,8 +142,6 @@ def export(form: str, study: str, output: Path, where: Places) -> None:
     Writes its tasks, its labelling interface and its guideline. The tasks name neither the player nor any
     judge.
     """
-    from bench.files import write_atomically
-    from bench.records import canonical
 
     project = _project(study, where)
     write_atomically(output / "tasks.json", canonical(list(project.tasks)).encode())
@@ -152,7 +156,6 @@ def _project(study: str, where: Places) -> Project:
     """The Label Studio project of a study. Raises UserError if the study's ratings were imported."""
     from bench.annotate.guideline import guideline_of
     from bench.annotate.label_studio import project_of
-    from bench.errors import UserError
     from bench.results.studies import read_study
 
     file = read_study(where.results, study)
@@ -202,8 +205,6 @@ def pull(
     from bench.annotate.label_studio import project_title
     from bench.annotate.reading import Reading, read_export
     from bench.annotate.server import LabelStudioServer
-    from bench.errors import UserError
-    from bench.foreign import Unreadable
     from bench.results.studies import read_study
 
     file = read_study(where.results, study)
@@ -288,8 +289,6 @@ def _import_records(
 ) -> None:
     from bench.annotate.pingpong import import_records
     from bench.results.studies import find_study
-    from bench.suites import LANGUAGES
-    from bench.toml_entries import unknown_name
 
     if find_study(where.results, study) is None:
         if language is None:
@@ -330,7 +329,6 @@ def status(study: str, where: Places) -> None:
 def _token(name: str) -> str:
     """The access token. Raises UserError if it is not set."""
     from bench.chat.secrets import Environment
-    from bench.errors import UserError
 
     token = Environment(os.environ, Path(".env")).get(name)
     if token is None:
