@@ -72,7 +72,7 @@ def merge(
     tally: Counter[str] = Counter()
     files: list[AnnotatorFile] = []
     for name in names:
-        held = {said.item: said for said in kept[name].annotations} if name in kept else {}
+        held = {annotation.item: annotation for annotation in kept[name].annotations} if name in kept else {}
         for item, entry in latest.get(name, {}).items():
             held[item] = _newer(held.get(item), entry, tally, duplicates)
         files.append(
@@ -100,9 +100,9 @@ def counts_of(study: StudyFile, annotators: Iterable[AnnotatorFile]) -> tuple[An
     return tuple(
         AnnotatorCounts(
             annotator=record.annotator,
-            complete=sum(said.complete for said in record.annotations),
-            partial=sum(not said.complete and not said.cancelled for said in record.annotations),
-            cancelled=sum(said.cancelled for said in record.annotations),
+            complete=sum(a.complete for a in record.annotations),
+            partial=sum(not a.complete and not a.cancelled for a in record.annotations),
+            cancelled=sum(a.cancelled for a in record.annotations),
             missing=len(study.items) - len(record.annotations),
         )
         for record in annotators

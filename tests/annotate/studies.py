@@ -8,15 +8,18 @@ from pathlib import Path
 from typing import Any
 
 from bench.annotate.guideline import load_guideline
+from bench.annotate.merging import MergeReport, merge
+from bench.annotate.reading import Reading, read_files
 from bench.annotate.sample import draw_study
 from bench.records import Message, messages_sha256, sealed
 from bench.results import ResultsTree
-from bench.results.studies import StudyFile, write_study
+from bench.results.studies import AnnotatorFile, StudyFile, read_annotators, write_study
 from tests.synthetic import SUITE, make_tree
 from tests.tiny import ROOT
 
 PROMPTS = ROOT / "prompts"
 CRITERIA = ("in_character", "entertaining", "fluency")
+EARLY, LATE = "2026-03-01T10:00:00.000000Z", "2026-03-01T13:00:00.500000+02:00"
 
 HOSTILE = (
     "*bows*\nsecond line <script>window.TAKEN = 1</script> <img src=x onerror='window.TAKEN = 2'>"
@@ -137,3 +140,17 @@ def sha_of(tree: ResultsTree, study: StudyFile) -> dict[str, str]:
         for talk in tree.conversations(study.suite, study.language, info.player):
             found[messages_sha256(talk.messages)] = f"{talk.player}/{talk.character}/{talk.situation}"
     return found
+
+
+def brought(root: Path, study: StudyFile, data: object, **options: Any) -> tuple[Reading, MergeReport]:
+    """Read an export out of a file and merge it."""
+    reading = read_files([written(root / "export.json", data)], study)
+    return reading, merge(root, study, reading.entries, origin="label-studio", **options)
+
+
+def said(root: Path, study: StudyFile) -> dict[str, AnnotatorFile]:
+    return read_annotators(root, study)
+
+
+def names(study: StudyFile) -> list[str]:
+    return [item.item for item in study.items]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import random
 from pathlib import Path
@@ -11,18 +10,24 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from jsonschema import Draft202012Validator
 
-from bench.annotate.merging import MergeReport, merge
 from bench.annotate.reading import Reading, read_export, read_files
-from bench.cli.schemas import all_schemas
-from bench.errors import RecordError, UserError
 from bench.foreign import Unreadable
-from bench.records import canonical
-from bench.results.studies import Annotation, AnnotatorFile, StudyFile, load_study, read_annotators
-from tests.annotate.studies import CRITERIA, annotation, choice, make_study, short, task, written
-
-EARLY, LATE = "2026-03-01T10:00:00.000000Z", "2026-03-01T13:00:00.500000+02:00"
+from bench.results.studies import Annotation, AnnotatorFile, StudyFile, load_study
+from tests.annotate.studies import (
+    CRITERIA,
+    EARLY,
+    LATE,
+    annotation,
+    brought,
+    choice,
+    make_study,
+    names,
+    said,
+    short,
+    task,
+    written,
+)
 
 
 @pytest.fixture
@@ -30,23 +35,9 @@ def study(tmp_path: Path) -> StudyFile:
     return make_study(tmp_path)
 
 
-def brought(root: Path, study: StudyFile, data: object, **options: Any) -> tuple[Reading, MergeReport]:
-    """Read an export out of a file and merge it."""
-    reading = read_files([written(root / "export.json", data)], study)
-    return reading, merge(root, study, reading.entries, origin="label-studio", **options)
-
-
-def said(root: Path, study: StudyFile) -> dict[str, AnnotatorFile]:
-    return read_annotators(root, study)
-
-
 def given_by(entry: Annotation) -> tuple[int | float | None, ...]:
     """The scores in the order of the criteria."""
     return tuple(entry.scores[name] for name in CRITERIA)
-
-
-def names(study: StudyFile) -> list[str]:
-    return [item.item for item in study.items]
 
 
 def test_several_annotators_in_any_order_over_different_tasks(tmp_path: Path, study: StudyFile) -> None:
@@ -308,81 +299,6 @@ def test_drafts_are_counted_and_left_out(study: StudyFile) -> None:
     assert (reading.drafts, reading.entries, reading.problems) == (2, [], [])
 
 
-def test_people_are_pseudonyms_and_their_addresses_are_nowhere(tmp_path: Path, study: StudyFile) -> None:
-    a, b, *_ = names(study)
-    anna = {"id": 31, "email": "anna@example.org", "first_name": "Anna", "last_name": "Karenina"}
-    boris = {"email": "Boris@example.org"}
-    brought(tmp_path, study, [task(a, [annotation(anna), annotation(boris, number=2)])])
-    brought(tmp_path, study, [task(b, [annotation(31), annotation("boris@EXAMPLE.org ", number=2)])])
-    records = said(tmp_path, study)
-    assert [len(record.annotations) for record in records.values()] == [2, 2]
-    for path in (tmp_path / "human").rglob("*"):
-        if path.is_file():
-            text = path.read_text(encoding="utf-8").casefold()
-            for word in ("anna@", "boris", "karenina", "example.org"):
-                assert word not in text
-    private = tmp_path / "human" / "first" / ".annotators.json"
-    assert private.stat().st_mode & 0o777 == 0o600
-    assert set(json.loads(private.read_bytes())["names"].values()) == {"annotator-1", "annotator-2"}
-
-
-def test_the_same_person_has_other_hashes_in_other_studies(tmp_path: Path) -> None:
-    hashes = set()
-    for name in ("one", "two"):
-        study = make_study(tmp_path / name)
-        brought(tmp_path / name, study, [task(names(study)[0], [annotation(5)])])
-        private = tmp_path / name / "human" / "first" / ".annotators.json"
-        hashes |= set(json.loads(private.read_bytes())["names"])
-    assert len(hashes) == 2
-
-
-def test_without_the_private_file_nobody_is_taken_for_somebody_else(tmp_path: Path, study: StudyFile) -> None:
-    a, b, *_ = names(study)
-    brought(tmp_path, study, [task(a, [annotation(1)])])
-    (tmp_path / "human" / "first" / ".annotators.json").unlink()
-    with pytest.raises(UserError, match=r"recognises them is missing.*--new-annotators"):
-        brought(tmp_path, study, [task(b, [annotation(1)])])
-    brought(tmp_path, study, [task(b, [annotation(7)])], new_annotators=True)
-    assert list(said(tmp_path, study)) == ["annotator-1", "annotator-2"]
-
-
-def test_annotators_who_are_said_to_be_new_do_not_replace_who_was_there(
-    tmp_path: Path, study: StudyFile
-) -> None:
-    """Another Label Studio counts its people from 1 as well."""
-    a, b, *_ = names(study)
-    brought(tmp_path, study, [task(a, [annotation(1, (1, 1, 1))])])
-    before = {path: path.read_bytes() for path in tmp_path.rglob("*.json") if path.name != "export.json"}
-    other = [task(a, [annotation(1, (5, 5, 5), at=LATE), annotation(2, (4, 4, 4))])]
-    with pytest.raises(
-        UserError, match=r"annotator-1 rated in this study before.*leave out --new-annotators"
-    ):
-        brought(tmp_path, study, other, new_annotators=True)
-    assert {path: path.read_bytes() for path in before} == before
-    brought(tmp_path, study, [task(b, [annotation(2)])], new_annotators=True)
-    assert list(said(tmp_path, study)) == ["annotator-1", "annotator-2"]
-
-
-def test_a_damaged_file_is_mended_as_its_fault_says(tmp_path: Path, study: StudyFile) -> None:
-    data = [task(item, [annotation(1), annotation(2)]) for item in names(study)]
-    brought(tmp_path, study, data)
-    path = tmp_path / "human" / "first" / "annotations" / "annotator-1.json"
-    sound = path.read_bytes()
-    path.write_bytes(sound.replace(b'"fluency": 5', b'"fluency": 9'))
-    with pytest.raises(RecordError, match=r"fluency is off its scale.*delete it and import"):
-        brought(tmp_path, study, data)
-    path.unlink()
-    brought(tmp_path, study, data)
-    assert path.read_bytes() == sound
-
-
-def test_the_private_file_is_ignored_by_git() -> None:
-    from tests.tiny import ROOT
-
-    lines = (ROOT / ".gitignore").read_text(encoding="utf-8").splitlines()
-    assert ".annotators.json" in lines
-
-
 def test_the_order_of_an_export_does_not_matter(tmp_path: Path, study: StudyFile) -> None:
     rng = random.Random(1)
     data = [
@@ -399,60 +315,6 @@ def test_the_order_of_an_export_does_not_matter(tmp_path: Path, study: StudyFile
         brought(root, own, data)
         found.append({p.name: p.read_bytes() for p in (root / "human" / "first" / "annotations").iterdir()})
     assert found[0] == found[1] == found[2]
-
-
-def test_a_damaged_annotators_file_is_refused(tmp_path: Path, study: StudyFile) -> None:
-    a, *_ = names(study)
-    brought(tmp_path, study, [task(a, [annotation(1)])])
-    path = tmp_path / "human" / "first" / "annotations" / "annotator-1.json"
-    good = json.loads(path.read_bytes())
-    for change, why in (
-        ({"annotator": "annotator-2"}, "annotator 'annotator-2'"),
-        ({"study": "other"}, "study 'other'"),
-        ({"annotations": good["annotations"] * 2}, "twice"),
-        ({"annotations": [{**good["annotations"][0], "item": "x"}]}, "does not have"),
-        ({"annotations": [{**good["annotations"][0], "scores": {"fluency": 3}}]}, "other criteria"),
-        (
-            {"annotations": [{**good["annotations"][0], "scores": dict.fromkeys(CRITERIA, 6)}]},
-            "off its scale",
-        ),
-        ({"extra": 1}, "extra"),
-    ):
-        written(path, {**good, **change})
-        with pytest.raises(RecordError, match=why):
-            load_study(tmp_path, "first")
-
-
-def test_tables_are_sorted_whatever_the_order_of_the_files(tmp_path: Path, study: StudyFile) -> None:
-    data = [task(item, [annotation(who, number=who) for who in (2, 1)]) for item in reversed(names(study))]
-    brought(tmp_path, study, data)
-    loaded = load_study(tmp_path, "first")
-    keys = ["item", "annotator", "criterion"]
-    assert loaded.ratings[keys].apply(tuple, axis=1).is_monotonic_increasing
-    assert loaded.ratings["score"].dtype == "float64"
-    assert list(loaded.annotators) == ["annotator-1", "annotator-2"]
-    assert loaded.file.criterion_names == CRITERIA
-
-
-@pytest.mark.parametrize("name", ["study", "annotator"])
-def test_files_keep_to_their_schema(tmp_path: Path, study: StudyFile, name: str) -> None:
-    brought(tmp_path, study, [task(names(study)[0], [annotation(1, (None, 4, 5), refusal=None)])])
-    folder = tmp_path / "human" / "first"
-    path = folder / "study.json" if name == "study" else folder / "annotations" / "annotator-1.json"
-    validator = Draft202012Validator(all_schemas()[name])
-    data = json.loads(path.read_bytes())
-    validator.validate(data)
-    assert list(validator.iter_errors(data | {"something_odd": 1}))
-    assert path.read_text(encoding="utf-8") == canonical(data)
-
-
-def test_a_study_without_annotations_has_empty_tables_of_the_same_form(
-    tmp_path: Path, study: StudyFile
-) -> None:
-    loaded = load_study(tmp_path, "first")
-    assert list(loaded.ratings.columns) == ["item", "annotator", "criterion", "score"]
-    assert loaded.ratings["score"].dtype == "float64"
-    assert len(loaded.ratings) == len(loaded.annotators) == 0
 
 
 def test_answers_to_another_interface_replace_nothing(tmp_path: Path, study: StudyFile) -> None:
