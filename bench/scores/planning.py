@@ -8,19 +8,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
-from scipy import optimize, special, stats
+from scipy import optimize
 
 from bench.scores.bootstrap import Array
+from bench.scores.robust import ALPHA, POWER, power_of
 
-POWER = 0.8
-ALPHA = 0.05
 MOST_SIDE = 1000
 """Grids larger than this by this are never suggested."""
-
-_NODES, _NODE_WEIGHTS = np.polynomial.legendre.leggauss(200)
 
 
 @dataclass(frozen=True)
@@ -100,24 +96,6 @@ def side_needed(difference: float, pair: PairComponents, power: float = POWER) -
         middle = (low + high) // 2
         low, high = (low, middle) if enough(middle) else (middle, high)
     return high
-
-
-def power_of(difference: float, error: float, df: float, alpha: float = ALPHA) -> float:
-    """How often a two-sided t test detects a true ``difference`` that is estimated with ``error``."""
-    shift = abs(difference) / error
-    thresholds = _thresholds(round(df, 3), alpha)
-    detected = special.ndtr(shift - thresholds) + special.ndtr(-thresholds - shift)
-    return float(detected @ _NODE_WEIGHTS) / 2
-
-
-@lru_cache(maxsize=8192)
-def _thresholds(df: float, alpha: float) -> Array:
-    """What a difference must exceed, in true standard errors, over the distribution of the estimated error.
-
-    Averaging over that distribution replaces the noncentral t, which scipy gets wrong for some arguments.
-    """
-    errors: Array = np.sqrt(stats.chi2.ppf((_NODES + 1) / 2, df) / df)
-    return float(stats.t.ppf(1 - alpha / 2, df)) * errors
 
 
 def detectable_difference(
