@@ -140,12 +140,16 @@ def _undenied(text: str, patterns: Sequence[str]) -> str:
 
 def _echoes(text: str, asked: str) -> bool:
     """Whether a sentence of ``text`` is the user's own."""
-    known = set(_WORD.findall(asked))
-    for sentence in _SENTENCE.findall(text):
-        words = _WORD.findall(sentence)
-        if len(words) >= ECHO_WORDS and sum(word in known for word in words) >= 0.9 * len(words):
-            return True
-    return False
+    return any(
+        len(_WORD.findall(sentence)) >= ECHO_WORDS and _echoed_share(sentence, asked) >= 0.9
+        for sentence in _SENTENCE.findall(text)
+    )
+
+
+def _echoed_share(sentence: str, asked: str) -> float:
+    """The share of a sentence's words that the user's message has too."""
+    words, known = _WORD.findall(sentence), set(_WORD.findall(asked))
+    return sum(word in known for word in words) / len(words) if words else 0.0
 
 
 def _negated(before: str) -> bool:
@@ -193,10 +197,7 @@ def _sentence_at(text: str, place: int) -> tuple[str, int]:
 
 def _repeats(sentence: str, asked: str) -> bool:
     """Whether a sentence only repeats the question."""
-    words = _WORD.findall(sentence)
-    known = set(_WORD.findall(asked))
-    echoed = sum(word in known for word in words)
-    return bool(words) and sentence.rstrip().endswith("?") and echoed >= 0.8 * len(words)
+    return sentence.rstrip().endswith("?") and _echoed_share(sentence, asked) >= 0.8
 
 
 def in_language(text: str, language: str) -> bool:
