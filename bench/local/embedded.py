@@ -260,9 +260,9 @@ def serve_local(port: int = 0, slots: int = 4) -> None:
             messages = [{"role": "user", "content": "Who are you?"}]
             body = json.dumps({"model": MODEL_ALIAS, "messages": messages})
             url = f"{server.base_url}/chat/completions"
-            print(server.base_url)
-            print(f"curl {url} -H 'Content-Type: application/json' -d '{body}'")
-            print("Ctrl-C ends it.", flush=True)
+            request = f"curl {url} -H 'Content-Type: application/json' -d '{body}'"
+            # One write: a signal right after the first line must not cut off the others.
+            print(f"{server.base_url}\n{request}\nCtrl-C ends it.", flush=True)
             while True:
                 time.sleep(WATCH_SECONDS)
                 server.check()
