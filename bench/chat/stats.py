@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from decimal import Decimal
+from typing import Any
 
 from bench.chat.requests import Reply
 from bench.records import Usage
@@ -40,3 +41,15 @@ class Stats:
             self.unpriced += 1
         else:
             self.cost += cost
+
+
+def difference(now: Stats, before: Stats) -> Stats:
+    """What was counted between two moments."""
+    counts: dict[str, Any] = {f.name: getattr(now, f.name) - getattr(before, f.name) for f in fields(Stats)}
+    return Stats(**counts)
+
+
+def add(stats: Stats, more: Stats) -> None:
+    """Add ``more`` to ``stats``."""
+    for f in fields(Stats):
+        setattr(stats, f.name, getattr(stats, f.name) + getattr(more, f.name))

@@ -15,12 +15,11 @@ from typing import Any
 import pytest
 
 from bench.catalog import Provider
-from bench.chat.stats import Stats
+from bench.chat.stats import Stats, add, difference
 from bench.errors import CatalogError, UserError
 from bench.run.cluster import worker
 from bench.run.cluster.bundle import Bundle, bundle_of, protocol_of, shared
 from bench.run.cluster.driver import Cluster
-from bench.run.cluster.worker import add, difference
 from bench.run.plan import CellWork, make_plan
 from tests.cli.conftest import Bench
 from tests.other_benches import Other, make_likeness, make_v1

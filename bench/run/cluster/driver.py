@@ -17,6 +17,7 @@ from typing import Any
 
 from bench import __version__
 from bench.chat.budget import Budget, BudgetReached
+from bench.chat.stats import Stats, add, difference
 from bench.errors import CatalogError, UserError
 from bench.records import Conversation, Judgement, digest_of
 from bench.run.cluster import worker
@@ -207,6 +208,7 @@ class ClusterRun:
         self._report = report
         self._listener = listener
         self._budget = Budget(max_cost, report.stats)
+        self._counted: dict[str, CellResult] = {}
         self._stop: UserError | None = None
 
     def run(self) -> None:
@@ -219,7 +221,7 @@ class ClusterRun:
             self._protocol, self._models, run=cluster.run, cache=self._cache, workers=cluster.workers
         )
         for result in cluster.map(bundle.model_dump_json(), self._items()):
-            worker.add(self._report.stats, result.stats)
+            self._count(result)
             try:
                 self._store(result)
             except UserError as error:
@@ -240,6 +242,15 @@ class ClusterRun:
             if self._stop is not None or self._report.budget_reached:
                 return
             yield item.model_dump_json()
+
+    def _count(self, result: CellResult) -> None:
+        """Add what the worker has counted since the last result counted here, which may be a later one."""
+        before = self._counted.get(result.host)
+        if before is not None and before.number > result.number:
+            return
+        since = Stats() if before is None else before.stats
+        add(self._report.stats, difference(result.stats, since))
+        self._counted[result.host] = result
 
     def _store(self, result: CellResult) -> None:
         """Store records, after checking that they have the fingerprints of this process."""

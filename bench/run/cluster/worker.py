@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import secrets
 import tempfile
 import threading
 from collections import Counter
 from concurrent.futures import CancelledError
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from pydantic import BaseModel, Field
 
@@ -55,8 +55,12 @@ class CellResult(BaseModel):
 
     conversations: list[Conversation] = []
     judgements: list[Judgement] = []
+    host: str = ""
+    """Stands for the worker's Chat, which many cells share."""
+    number: int = 0
+    """Counts the results of ``host``."""
     stats: Stats = Field(default_factory=Stats)
-    """What was counted since the worker's last result."""
+    """All that ``host`` has counted so far, also for cells that have not ended."""
     fault: Fault | None = None
 
     def conversation(self, conversation: Conversation) -> Conversation:
@@ -77,7 +81,8 @@ class _Host:
         self._stack = contextlib.AsyncExitStack()
         folder = self._stack.enter_context(tempfile.TemporaryDirectory(prefix="dramaturg-"))
         self._protocol = protocol_of(bundle, Path(folder))
-        self._counted = Stats()
+        self._name = secrets.token_hex(8)
+        self._results = 0
         self.loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self.loop.run_forever, name="dramaturg", daemon=True)
         self._thread.start()
@@ -92,8 +97,9 @@ class _Host:
             await runner.run(Plan([item]))
         except UserError as error:
             result.fault = Fault.of(error)
-        result.stats = difference(self._chat.stats, self._counted)
-        self._counted = replace(self._chat.stats, outcomes=Counter(self._chat.stats.outcomes))
+        self._results += 1
+        result.host, result.number = self._name, self._results
+        result.stats = replace(self._chat.stats, outcomes=Counter(self._chat.stats.outcomes))
         return result
 
     def close(self) -> None:
@@ -155,15 +161,3 @@ def _host(text: str) -> _Host:
         if key not in _hosts:
             _hosts[key] = _Host(bundle)
         return _hosts[key]
-
-
-def difference(now: Stats, before: Stats) -> Stats:
-    """What was counted between two moments."""
-    counts: dict[str, Any] = {f.name: getattr(now, f.name) - getattr(before, f.name) for f in fields(Stats)}
-    return Stats(**counts)
-
-
-def add(stats: Stats, more: Stats) -> None:
-    """Add counts of a worker to ``stats``."""
-    for f in fields(Stats):
-        setattr(stats, f.name, getattr(stats, f.name) + getattr(more, f.name))
