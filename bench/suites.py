@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import Field, field_validator
+from pydantic import AfterValidator, Field, field_validator
 
 from bench.catalog import Catalog, Sampling
 from bench.errors import CatalogError
@@ -23,6 +23,14 @@ ALL: Literal["all"] = "all"
 JSON_LINES = "Write one JSON object per line."
 
 E = TypeVar("E", bound=Entry)
+
+
+def once(names: Iterable[str]) -> tuple[str, ...]:
+    """``names``, each only once: naming a model twice must not do, and pay for, its work twice."""
+    return tuple(dict.fromkeys(names))
+
+
+Names = Annotated[tuple[str, ...], AfterValidator(once)]
 
 
 class Secret(Entry):
@@ -75,7 +83,7 @@ class Situation(Entry):
 class RoleSettings(Entry):
     """The models of a role and their sampling. A suite's player models are those run by default."""
 
-    models: tuple[str, ...] = ()
+    models: Names = ()
     sampling: Sampling = Sampling()
 
 
@@ -89,8 +97,8 @@ class Limits(Entry):
 class Selection(Entry):
     """What is played in one language: ids of cards and situations, or "all", or the items of a file."""
 
-    characters: tuple[str, ...] | Literal["all"] = ALL
-    situations: tuple[str, ...] | Literal["all"] = ALL
+    characters: Names | Literal["all"] = ALL
+    situations: Names | Literal["all"] = ALL
     items: str = ""
     """For protocols that play a data set, in the suite's own folder: a JSON Lines file of items, or a folder
     of probe files, one for each of the ``characters``."""

@@ -240,3 +240,21 @@ def test_a_folder_without_templates_holds_no_suites(tiny: Tiny) -> None:
     other.parent.mkdir()
     other.write_text("anything", encoding="utf-8")
     assert "tiny" in suite_files(tiny.prompts)
+
+
+# --- names listed twice ----------------------------------------------------------------------------------
+
+
+def test_a_name_listed_twice_counts_once(tiny: Tiny) -> None:
+    edit(tiny.suite_file, 'models = ["bard"]', 'models = ["bard", "actor", "bard"]')
+    edit(tiny.suite_file, 'models = ["asker"]', 'models = ["asker", "asker"]')
+    edit(tiny.suite_file, 'models = ["strict"]', 'models = ["strict", "strict"]')
+    edit(
+        tiny.suite_file,
+        "[languages.en]",
+        '[languages.en]\ncharacters = ["bruno", "bruno"]\nsituations = ["storm", "hello", "storm"]',
+    )
+    suite = load_suite(tiny.prompts, "tiny")
+    assert suite.entry.player.models == ("bard", "actor")
+    assert (suite.interrogator, suite.judges) == ("asker", ("strict",))
+    assert suite.language("en").pairs == [("bruno", "storm"), ("bruno", "hello")]

@@ -157,8 +157,10 @@ class Chat:
         return Prepared(request, model, provider, body, key)
 
     def kept(self, prepared: Prepared) -> Reply | None:
-        """The reply in the cache; None if there is none."""
-        answer = self.cache.get(prepared.key) if self.cache is not None else None
+        """The reply in the cache; None without one, or if the request has to be sent all the same."""
+        if self.cache is None or prepared.request.fresh:
+            return None
+        answer = self.cache.get(prepared.key)
         return None if answer is None else replace(prepared.reply(answer, 0), cached=True)
 
     async def _shared(self, prepared: Prepared) -> Reply:

@@ -42,6 +42,8 @@ class ChatRequest:
     """Distinguishes repeats of an equal request: part of the cache key, never sent."""
     sounds: tuple[Sound, ...] = ()
     """Sent with the last message, after its text."""
+    fresh: bool = False
+    """Send it even if the cache has a reply; the new reply replaces that one."""
 
     @property
     def spoken(self) -> bool:

@@ -12,7 +12,7 @@ from bench.protocols import Protocol, protocol_for
 from bench.results import ResultsTree
 from bench.run.plan import Plan, make_plan
 from bench.run.shards import Shard
-from bench.suites import load_suite
+from bench.suites import load_suite, once
 
 
 @dataclass(frozen=True)
@@ -62,13 +62,13 @@ def plan_suite(
         catalog.model(player, "player")
     for judge in part.judges:
         catalog.model(judge, "judge")
-    judges = _once(part.judges) or suite.judges
+    judges = once(part.judges) or suite.judges
     run_first = f"Run `bench run {suite.id}` first."
     jobs = []
-    for language in _once(part.languages) or suite.scenes:
+    for language in once(part.languages) or suite.scenes:
         protocol = protocol_for(suite, language, catalog)
         protocol.sounds.source = tree.read_audio
-        players = _once(part.players) or suite.entry.player.models
+        players = once(part.players) or suite.entry.player.models
         if not talk and not part.players:
             present = [info.player for info in tree.players(suite.id, language)]
             players = tuple(player for player in present if player in catalog.models)
@@ -106,8 +106,3 @@ def models_called(jobs: Iterable[Job]) -> list[str]:
             if item.talk:
                 names.update(name for _, name in job.protocol.talkers(item.cell.player))
     return sorted(names)
-
-
-def _once(names: Iterable[str]) -> tuple[str, ...]:
-    """Each name once: naming a model twice must not do, and pay for, its work twice."""
-    return tuple(dict.fromkeys(names))

@@ -34,6 +34,8 @@ class CellWork(Record):
     judges: tuple[str, ...]
     conversation: Conversation | None
     """The existing conversation, if it only has to be judged."""
+    anew: bool = False
+    """Whether replies from the cache that make a record fail are asked for anew."""
 
 
 @dataclass
@@ -64,6 +66,7 @@ def make_plan(
 
     Without ``talk``, only judgements of complete conversations are planned. Temporary failures are always
     retried; ``retry_failed`` retries all, and ``refresh_stale`` replaces results whose inputs have changed.
+    With either of them, no reply from the cache makes a record fail: it is asked for anew.
     """
     plan = Plan()
 
@@ -77,7 +80,7 @@ def make_plan(
         for cell in protocol.cells(player) if shard is None else shard.cells(protocol, player):
             item = _cell_work(plan, protocol, tree, cell, judges, talk, wanted)
             if item.talk or item.judges:
-                plan.work.append(item)
+                plan.work.append(item.model_copy(update={"anew": retry_failed or refresh_stale}))
     plan.work.sort(key=lambda item: -item.turns if item.talk else 0)
     return plan
 

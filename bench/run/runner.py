@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from functools import partial
 from typing import Protocol as Interface
 from typing import TypeVar
@@ -20,6 +21,7 @@ from bench.run.progress import RunReport
 from bench.run.storage import TreeStorage
 
 T = TypeVar("T")
+R = TypeVar("R", Conversation, Judgement)
 
 
 class Storage(Interface):
@@ -41,6 +43,34 @@ async def run_plan(
     report = report or RunReport()
     await Runner(protocol, TreeStorage(protocol, tree), ask, report, progressed).run(plan)
     return report
+
+
+class Asking:
+    """Sends the requests of one record, and can send the last question once more past the cache.
+
+    A question is a request and its re-asks. A record fails by the last question that was asked for it.
+    """
+
+    def __init__(self, send: Ask) -> None:
+        self._send = send
+        self._renewed: list[ChatRequest] = []
+        self._question: ChatRequest | None = None
+        self._replayed = False
+
+    async def ask(self, request: ChatRequest) -> Reply:
+        """The reply to ``request``."""
+        if not request.sample:
+            self._question = request
+        fresh = self._question in self._renewed
+        reply = await self._send(replace(request, fresh=fresh))
+        self._replayed = reply.cached and not fresh
+        return reply
+
+    def renew(self) -> bool:
+        """Send the last question past the cache next time, if its last reply came from there; else False."""
+        if self._replayed and self._question is not None:
+            self._renewed.append(self._question)
+        return self._replayed
 
 
 class Runner:
@@ -107,21 +137,29 @@ class Runner:
         conversation = item.conversation
         if item.talk or conversation is None:
             async with self._window(item.cell.player):
-                conversation = await self._protocol.converse(item.cell, self._ask)
+                conversation = await self._made(partial(self._protocol.converse, item.cell), item)
                 conversation = await self._write(partial(self._storage.conversation, conversation))
             self._report.conversation_done(conversation)
             self._progressed()
         if conversation.status == "failed":
             return
-        judging = [self._judge(conversation, judge) for judge in item.judges]
+        judging = [self._judge(conversation, judge, item) for judge in item.judges]
         for end in await asyncio.gather(*judging, return_exceptions=True):  # all end before one may raise
             if isinstance(end, BaseException):
                 raise end
 
-    async def _judge(self, conversation: Conversation, judge: str) -> None:
-        judgement = await self._protocol.judge(conversation, judge, self._ask)
+    async def _judge(self, conversation: Conversation, judge: str, item: CellWork) -> None:
+        judgement = await self._made(partial(self._protocol.judge, conversation, judge), item)
         self._report.judgement_done(await self._write(partial(self._storage.judgement, judgement)))
         self._progressed()
+
+    async def _made(self, make: Callable[[Ask], Awaitable[R]], item: CellWork) -> R:
+        """The record that ``make`` makes. With ``item.anew`` it does not fail by replies from the cache."""
+        asking = Asking(self._ask)
+        record = await make(asking.ask)
+        while item.anew and record.status == "failed" and asking.renew():
+            record = await make(asking.ask)
+        return record
 
     async def _write(self, write: Callable[[], T]) -> T:
         """Write in a thread, and finish even if the run is being cancelled: the record has been paid for."""

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -164,6 +164,67 @@ def test_recorded_failures_are_tried_again_on_request(
     server.answer = plausible
     ended = bench("run", "tiny", "--retry-failed", "--no-cache", *tiny.options())
     assert f"0 conversations (0 failed), {TALKS} judgements (0 failed)" in ended.out
+
+
+UNUSABLE: dict[str, tuple[str, str]] = {
+    "blank": ("", "stop"),
+    "filtered": ("I must", "content_filter"),
+    "not_json": ("no JSON here", "stop"),
+}
+"""What a model says, and its finish reason, so that the record fails."""
+
+
+def unusable(model: str, way: str) -> Callable[[Seen], Answer]:
+    """Answers as usual, except that ``model`` says something that cannot be used."""
+    text, finish = UNUSABLE[way]
+    return lambda seen: (
+        completion(text, seen, finish_reason=finish) if seen.body["model"] == model else plausible(seen)
+    )
+
+
+FAILING = [
+    (model, way)
+    for model in ("asker-1", "bard-1", "strict-1")
+    for way in UNUSABLE
+    if (model, way) != ("bard-1", "not_json")
+]
+
+
+@pytest.mark.parametrize(("model", "way"), FAILING)
+def test_retrying_failures_asks_again_and_replays_only_what_was_good(
+    bench: Bench, tiny: Tiny, server: ScriptedServer, model: str, way: str
+) -> None:
+    server.answer = unusable(model, way)
+    assert bench("run", "tiny", *tiny.options()).status == 0
+    usable = sum(count for name, count in models_asked(server).items() if name != model)
+    server.answer, server.seen = plausible, []
+    ended = bench("run", "tiny", "--retry-failed", *tiny.options())
+    assert f"{TALKS} judgements (0 failed)" in ended.out
+    assert sum(models_asked(server).values()) == ALL - usable, "what had been answered well is not paid twice"
+
+
+def test_a_retry_that_fails_again_ends(bench: Bench, tiny: Tiny, server: ScriptedServer) -> None:
+    server.answer = unusable("strict-1", "blank")
+    assert bench("run", "tiny", *tiny.options()).status == 0
+    count = server.count
+    assert (
+        f"{TALKS} judgements ({TALKS} failed)"
+        in bench("judge", "tiny", "--retry-failed", *tiny.options()).out
+    )
+    assert server.count == count + 3 * TALKS
+
+
+def test_refreshing_stale_results_does_not_replay_what_had_failed(
+    bench: Bench, tiny: Tiny, server: ScriptedServer
+) -> None:
+    template = tiny.prompts / "pingpong_v2" / "judge.jinja"
+    server.answer = unusable("strict-1", "blank")
+    assert bench("run", "tiny", *tiny.options()).status == 0
+    server.answer = plausible
+    for old, new in (("strictly", "mildly"), ("mildly", "strictly")):
+        edit(template, old, new)
+        ended = bench("run", "tiny", "--refresh-stale", *tiny.options())
+        assert f"{TALKS} judgements (0 failed)" in ended.out
 
 
 def test_stale_results_are_kept_until_they_are_to_be_refreshed(
