@@ -116,6 +116,13 @@ class Call(Record):
     served_model: str | None = None
     raw: str | None = None
     """An interrogator's reply as it came, where it had to be repaired or could not be used."""
+    reasoning: str | None = None
+    """What the model wrote as reasoning, in the text or in a field of its own. No other model sees it, it is
+    not judged, and it does not count as length."""
+    tool_arguments: str | None = None
+    """Arguments of the tool calls that came instead of a text."""
+    refusal: str | None = None
+    """What the provider's refusal field or refusal parts held."""
 
 
 class Failure(Record):

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
+from bench.chat.evidence import REASONING_FIELDS, evidence_in, texts_of
 from bench.chat.faults import Fault, fault_in_success, shortened
 from bench.chat.requests import estimated_tokens, scalar_text
 from bench.chat.secrets import REDACTED
@@ -37,6 +38,12 @@ class Answer(Record):
     detail: str = ""
     batch: bool | None = None
     """True if it came through the provider's Batch API."""
+    reasoning: str | None = None
+    """What came in fields or content parts for reasoning."""
+    tool_arguments: str | None = None
+    """Arguments of tool calls that came instead of a text."""
+    refusal: str | None = None
+    """What came in the refusal field or in content parts for refusals."""
     sound: str | None = None
     """A spoken answer's sound file in base64, as received; ``text`` is then its transcript."""
 
@@ -95,8 +102,7 @@ def _read(
     if not isinstance(sound, str) or not sound or not sound.isascii():
         sound = None
     text = scalar_text(_content(message.get("content")) or _content(audio.get("transcript")))
-    refusal = scalar_text(_content(message.get("refusal")))
-    reasoning = scalar_text(_content(message.get("reasoning_content") or message.get("reasoning")))
+    refusal, reasoning, arguments = evidence_in(message)
     outcome, detail = FINISH_OUTCOMES.get((finish or "").lower(), ("ok", ""))
     blank = not text.strip() and sound is None
     if refusal.strip() and (outcome == "ok" or (blank and outcome != "content_filter")):
@@ -112,6 +118,9 @@ def _read(
         system_fingerprint=_name(payload.get("system_fingerprint")),
         served_model=_name(payload.get("model")),
         detail=detail,
+        reasoning=reasoning or None,
+        tool_arguments=arguments or None if blank else None,
+        refusal=refusal or None,
         sound=sound,
     )
 
@@ -142,7 +151,9 @@ def usage_of(reported: object, messages: Sequence[Message], written: str) -> Usa
 
 def joined_stream(text: str) -> dict[str, Any] | None:
     """The completion in an event stream that we did not ask for; None if there is none or it is cut off."""
-    parts: list[str] = []
+    parts: list[object] = []
+    calls: list[object] = []
+    beside: dict[str, str] = {}
     whole: dict[str, Any] = {}
     finish = None
     for line in text.splitlines():
@@ -159,20 +170,27 @@ def joined_stream(text: str) -> dict[str, Any] | None:
             return None
         whole.update({k: v for k, v in chunk.items() if k != "choices" and v is not None})
         choices = chunk.get("choices")
-        for choice in map(_object, choices if isinstance(choices, list) else ()):
-            parts.append(_content(_object(choice.get("delta")).get("content")))
+        for choice in map(_object, _list(choices)):
+            delta = _object(choice.get("delta"))
+            calls += _list(delta.get("tool_calls"))
+            content = delta.get("content")
+            parts += content if isinstance(content, list) else [{"text": content}]
+            for name in delta.keys() & {"refusal", *REASONING_FIELDS}:
+                beside[name] = beside.get(name, "") + texts_of(delta[name])
             finish = choice.get("finish_reason") or finish
     if "error" in whole:
         return whole
     if finish is None:
         return None
-    return {**whole, "choices": [{"message": {"content": "".join(parts)}, "finish_reason": finish}]}
+    message = {**beside, "content": parts, "tool_calls": calls}
+    return {**whole, "choices": [{"message": message, "finish_reason": finish}]}
 
 
 def _content(content: object) -> str:
     """The text of a message's content: a string, or the text parts of a list."""
     if isinstance(content, list):
-        texts = [p.get("text") for p in content if isinstance(p, dict) and p.get("type") in ("text", None)]
+        parts = [p for p in content if isinstance(p, dict)]
+        texts = [p.get("text") for p in parts if p.get("type") in ("text", "output_text", None)]
         return "".join(t for t in texts if isinstance(t, str))
     return content if isinstance(content, str) else ""
 
@@ -184,6 +202,10 @@ def _why_empty(message: Mapping[str, Any], reasoning: str, finish: str | None) -
     if message.get("tool_calls") or message.get("function_call"):
         return "a tool call was written instead of text"
     return "the answer is blank"
+
+
+def _list(value: object) -> list[object]:
+    return value if isinstance(value, list) else []
 
 
 def _object(value: object) -> dict[str, Any]:

@@ -70,6 +70,11 @@ class Reply:
     """Whether it came from the cache or from an equal request in flight, so nothing was sent for it."""
     attempts: int = 0
     """Requests sent for it; 0 if it came from the cache."""
+    reasoning: str | None = field(default=None, repr=False)
+    """Reasoning that did not come in the text."""
+    tool_arguments: str | None = field(default=None, repr=False)
+    """Arguments of the tool calls that came instead of a text."""
+    refusal: str | None = field(default=None, repr=False)
     sound: str | None = field(default=None, repr=False)
     """The answer's sound file in base64, as received; ``text`` is then its transcript."""
 

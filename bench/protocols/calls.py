@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
 from pydantic import JsonValue
@@ -13,6 +13,8 @@ from bench.catalog import Catalog, Sampling
 from bench.chat.requests import ChatRequest, Reply, Sound
 from bench.records import Call, Cell, Failure, Message, Role, sha256_of
 from bench.replies import ReplyFault
+from bench.replies.objects import reasoning_around
+from bench.replies.reasoning import separated
 from bench.suites import Suite
 
 T = TypeVar("T")
@@ -35,6 +37,26 @@ class Try(Generic[T]):
     reply: Reply
     value: T | None
     fault: str = ""
+
+
+def without_reasoning(role: Role, reply: Reply) -> Reply:
+    """``reply`` with the reasoning in its text added to its ``reasoning``; empty if nothing else was written.
+
+    A player's text is then its answer alone. The text of the others stays as it came: it is read as JSON,
+    past the reasoning, and kept as evidence.
+    """
+    if reply.outcome not in READABLE:
+        return reply
+    cut = reply.outcome == "length"
+    parts = separated(reply.text, cut=cut) if role == "player" else reasoning_around(reply.text)
+    if not parts.reasoning and not parts.unclosed and parts.answer == reply.text:
+        return reply
+    given = "\n\n".join(text for text in (reply.reasoning, parts.reasoning) if text) or None
+    reply = replace(reply, reasoning=given, text=parts.answer if role == "player" else reply.text)
+    if reply.sound is None and (not parts.answer.strip() or (parts.unclosed and cut)):
+        detail = "nothing but reasoning was written" + (" up to the token limit" if cut else "")
+        return replace(reply, outcome="empty", detail=detail)
+    return reply
 
 
 def complaint(fault: str) -> str:
@@ -104,7 +126,7 @@ class Calls:
             request = self.request(
                 role, model, cell, wording, schema=schema, seed=seed, attempt=attempt, sounds=sounds
             )
-            reply = await ask(request)
+            reply = without_reasoning(role, await ask(request))
             value, fault = None, ""
             if reply.outcome in READABLE:
                 try:
@@ -182,6 +204,9 @@ class Calls:
             system_fingerprint=reply.system_fingerprint,
             served_model=reply.served_model,
             raw=raw,
+            reasoning=reply.reasoning,
+            tool_arguments=reply.tool_arguments,
+            refusal=reply.refusal,
         )
 
 

@@ -30,7 +30,7 @@ from bench.chat.requests import SOUND_TOKENS_HEARD, SOUND_TOKENS_SPOKEN, Reply, 
 from bench.errors import CatalogError
 from bench.protocol_facts import facts_of
 from bench.protocols.base import Estimate, Talk
-from bench.protocols.calls import ASKS, READABLE, Ask, JsonSchema, Try, ended_as
+from bench.protocols.calls import ASKS, READABLE, Ask, JsonSchema, Try, ended_as, without_reasoning
 from bench.protocols.items import ItemProtocol
 from bench.protocols.verdicts import Reading
 from bench.records import Audio, Cell, Conversation, Failure, Message, Outcome, Role, TurnVerdict
@@ -154,7 +154,7 @@ class SpeechRoleplay(ItemProtocol[Given]):
         sounds = await _sounds(given.data, given.audio)
         for attempt in range(ASKS):
             request = self.request("player", cell.player, cell, messages, attempt=attempt, sounds=sounds)
-            reply = await ask(request)
+            reply = without_reasoning("player", await ask(request))
             talk.calls.append(self.call_record(Try(request, reply, None), 1))
             talk.failure = await self._hear_reply(reply, talk)
             if talk.failure is None or talk.failure.outcome != "empty":

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from bench.replies.decode import MAX_DEPTH, Decoded, cleaned, repairable, repaired, strictly
 from bench.replies.faults import ReplyFault, shown
-from bench.replies.reasoning import MARKERS, answer_start, last_closing
+from bench.replies.reasoning import MARKERS, Separated, answer_start, bare, last_closing
 from bench.replies.scan import Scan, Span, outside, scan
 
 MAX_TRIED: Final = 1_000
@@ -100,6 +100,17 @@ def find(text: str, wanted: Wanted) -> JsonReply:
         raise fault or ReplyFault("no_json", wanted.missing)
     reply.data = cleaned(reply.data, reply.repairs)
     return reply
+
+
+def reasoning_around(text: str) -> Separated:
+    """What a reply in JSON is without its reasoning; marks inside its strings are not reasoning."""
+    start = answer_start(text)
+    scanned = scan(text, start)
+    blocks = [text[:start], *(text[first:last] for first, last in scanned.removed)]
+    if not any(blocks):
+        return Separated(text)
+    values = "".join(text[span.start : span.end] for span in scanned.spans)
+    return Separated(MARKERS.sub("", outside(text, scanned, start)).strip() + values, bare(blocks))
 
 
 def _after_reasoning(text: str, whole: Scan, wanted: Wanted) -> JsonReply | None:

@@ -1,34 +1,170 @@
-"""How models mark their reasoning, and where the answer starts after it."""
+"""How models mark their reasoning, and how an answer is separated from it."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Final
 
-_NAMES = r"(?:seed:)?think|thinking|thoughts?|reasoning|reflection|scratchpad"
-_FINAL = r"<\|channel\|>\s*+final[^<]{0,200}<\|message\|>"
-_QUOTED = r"(?<![\"'`“‘\\])"
+_LT = r"(?:<|&lt;|&#0*+60;|&#x0*+3c;|\uff1c|\\u003c)"
+_GT = r"(?:>|&gt;|&#0*+62;|&#x0*+3e;|\uff1e|\\u003e)"
+_BAR = r"[|\uff5c]"
+_JOIN = r"[ _\u2581-]"
+_MACHINE = (
+    r"(?:seed:|antml:|mm:|longcat_|deep_?|ant)think(?:ing)?|think|chain[_-]of[_-]thought|cot|scratch_?pad"
+)
+_WORDS = (
+    r"(?:(?:inner|internal|hidden)[_-])?+(?:thoughts?|reasoning|monologue|reflection|deliberation|analysis)"
+    r"|(?:thought|thinking|reasoning)[_-]process|thinking|rationale|planning|plan"
+)
+_ATTRIBUTES = (
+    r"(?:\s{1,9}[\w:.-]{1,40}\s{0,3}=\s{0,3}(?:\"[^\"<>]{0,200}\"|'[^'<>]{0,200}'|[^\s\"'<>&]{1,200}"
+    r"|&quot;[^<>&]{0,200}&quot;)){0,5}"
+)
+_NAMES = rf"(?:{_MACHINE}|{_WORDS})"
+_TOKEN = "(?:think(?:ing)?|thoughts?|reasoning|cot)"
+_CHANNEL = r"(?:[^<]{0,200}+(?:<\|constrain\|>[^<]{0,50}+)?<\|message\|>)?"
+_FINAL = rf"<\|channel\|>\s*+final{_CHANNEL}"
+_QUOTED = r"(?=[<&\uff1c\\\\\[◁【])(?<![\"'`“‘\\])"
 """A mark right after a quote is mentioned, not used."""
 
 _FLAGS = re.IGNORECASE
 OPENING: Final = re.compile(
-    rf"{_QUOTED}(?:<(?:{_NAMES})\s*+>|◁think▷|\[THINK\]|<\|begin_of_thought\|>|<\|START_THINKING\|>"
-    r"|(?P<channel><\|channel\|>\s*+(?:analysis|commentary)[^<]{0,200}<\|message\|>))",
+    rf"{_QUOTED}(?:{_LT}\s{{0,3}}(?:{_MACHINE}|(?P<word>{_WORDS})){_ATTRIBUTES}\s{{0,3}}{_GT}"
+    rf"|◁\s{{0,3}}{_TOKEN}\s{{0,3}}▷|\[THINK\]|(?P<aside>\[{_TOKEN}\]|【{_TOKEN}】)|<unused94>(?:thought)?"
+    rf"|<{_BAR}?(?:begin|start){_JOIN}(?:of{_JOIN})?{_TOKEN}{_BAR}?>"
+    rf"|<{_BAR}{_TOKEN}(?:{_JOIN}(?:start|begin))?{_BAR}>"
+    r"|<\|inner_prefix\|>|<\|channel>\s{0,3}(?:thought|analysis)"
+    rf"|(?P<channel>(?:<\|start\|>assistant)?<\|channel\|>\s*+(?:analysis|commentary){_CHANNEL}))",
     _FLAGS,
 )
-"""Starts a reasoning block; group ``channel`` matches gpt-oss's marks, which end differently."""
+"""Starts a reasoning block. Group ``channel`` matches gpt-oss's marks, which end differently; groups ``word``
+and ``aside`` match marks that may also be a stage direction."""
 
-_CLOSE = rf"(?:</(?:{_NAMES})\s*+>|◁/think▷|\[/THINK\]|<\|end_of_thought\|>|<\|END_THINKING\|>|{_FINAL})"
+_CLOSE = (
+    rf"(?:{_LT}\s{{0,3}}/\s{{0,3}}{_NAMES}\s{{0,3}}{_GT}"
+    rf"|◁\s{{0,3}}/\s{{0,3}}{_TOKEN}\s{{0,3}}▷|\[/{_TOKEN}\]|【/{_TOKEN}】|<unused95>"
+    rf"|<{_BAR}/{_TOKEN}{_BAR}>|<{_BAR}?end{_JOIN}(?:of{_JOIN})?{_TOKEN}{_BAR}?>|<{_BAR}{_TOKEN}{_JOIN}end{_BAR}>"
+    rf"|<\|inner_suffix\|>|<channel\|>|{_FINAL})"
+)
 CLOSING: Final = re.compile(_QUOTED + _CLOSE, _FLAGS)
 """Ends a reasoning block whose opening mark was in the prompt and not in the reply."""
 
 _BLOCK_END: Final = re.compile(_CLOSE, _FLAGS)
-
-_CHANNEL_END: Final = re.compile(rf"<\|end\|>|{_FINAL}", _FLAGS)
-MARKERS: Final = re.compile(r"<\|\w{1,40}\|>(?:assistant\b)?")
+_CHANNEL_END: Final = re.compile(rf"<\|(?:end|call)\|>|{_FINAL}", _FLAGS)
+MARKERS: Final = re.compile(r"<[|\uff5c][\w\u2581]{1,40}[|\uff5c]>(?:assistant\b)?")
 """Special tokens of chat templates that were left in the text: neither answer nor prose."""
 
+_MARK: Final = re.compile(rf"(?P<open>{OPENING.pattern})|(?P<close>{CLOSING.pattern})", _FLAGS)
 _STRIPPED_CHANNELS = ("analysis", "assistantfinal")
+_LABEL = r"(?:\#{1,4}[ ]|\*\*|__)?"
+_LABEL_END = r"(?:\*\*|__)?:?(?:\*\*|__)?[ \t]*+\n"
+_BY_HEADINGS: Final = re.compile(
+    rf"\s*+(?:{_LABEL}(?:here(?:'s|[ ]is)[ ](?:my|a|the)[ ])?"
+    rf"(?:thinking|thought|reasoning)(?:[ ]process)?{_LABEL_END}.*?\n[ \t]*+"
+    rf"{_LABEL}(?:here(?:'s|[ ]is)[ ]my[ ])?(?:final[ ])?(?:answer|response|reply){_LABEL_END}"
+    r"|thinking(?:\.\.\.|…)[ \t]*+\n.*?\n[ \t]*+(?:\.\.\.|…)?[ ]?done[ ]thinking[.…]*)",
+    _FLAGS | re.DOTALL | re.VERBOSE,
+)
+"""Reasoning from the first line on, under a heading of its own, up to the answer's heading."""
+_LONE_HEADING: Final = re.compile(
+    rf"\s*+(?:{_LABEL}(?:here(?:'s|[ ]is)[ ](?:my|a|the)[ ])?(?:thinking|thought|reasoning)[ ]process"
+    rf"{_LABEL_END}|thinking(?:\.\.\.|…)[ \t]*+\n|analysis(?-i:[A-Z]))",
+    _FLAGS | re.VERBOSE,
+)
+"""Starts such reasoning where no heading of an answer follows."""
+_WRAPPED: Final = re.compile(
+    rf"{_LT}(?P<tag>(?:final_?)?(?:answer|response|output|reply|solution|conclusion|final)){_GT}"
+    rf"(?P<text>.*?)(?:{_LT}/(?P=tag){_GT})?\Z",
+    _FLAGS | re.DOTALL,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Separated:
+    """An answer without its reasoning. ``unclosed``: the last block of reasoning does not end."""
+
+    answer: str
+    reasoning: str = ""
+    unclosed: bool = False
+
+
+def separated(text: str, *, cut: bool) -> Separated:
+    """Separate the answer in prose ``text`` from reasoning in any of the known markings.
+
+    A tag in a sentence that is never closed is prose, unless the text was ``cut`` off. Text without marks is
+    returned as it is.
+    """
+    start = _prose_end(text)
+    if start is None and cut and _LONE_HEADING.match(text) and not CLOSING.search(text):
+        return Separated("", text.strip(), unclosed=True)
+    blocks, unclosed = _blocks(text, start or 0, cut)
+    if not blocks:
+        return Separated(text)
+    pieces, at = [], 0
+    for first, end in blocks:
+        pieces.append(text[at:first])
+        at = end
+    answer = MARKERS.sub("", "".join((*pieces, text[at:]))).strip()
+    if wrapped := _WRAPPED.fullmatch(answer):
+        answer = wrapped["text"].strip()
+    return Separated(answer, bare(text[first:end] for first, end in blocks), unclosed)
+
+
+def bare(blocks: Iterable[str]) -> str:
+    """Blocks of reasoning as one text, without their marks."""
+    texts = (MARKERS.sub("", _MARK.sub("", block)).strip() for block in blocks)
+    return "\n\n".join(text for text in texts if text)
+
+
+def _prose_end(text: str) -> int | None:
+    """Where reasoning that begins the text ends by a heading or a bare channel name; None without one."""
+    if start := answer_start(text):
+        return start
+    headings = _BY_HEADINGS.match(text)
+    return headings.end() if headings else None
+
+
+def _blocks(text: str, start: int, cut: bool) -> tuple[list[tuple[int, int]], bool]:
+    """Places of the blocks of reasoning, the first of them up to ``start``, and whether the last never ends.
+
+    A closing mark without an opening one ends reasoning that began with the text.
+    """
+    blocks = [(0, start)] if start else []
+    opened: re.Match[str] | None = None
+    depth = closed = 0
+    at = start
+    while mark := _MARK.search(text, at):
+        at = mark.end()
+        if mark["channel"] and not depth:
+            end = _CHANNEL_END.search(text, at)
+            at = end.end() if end else len(text)
+            blocks.append((mark.start(), at))
+            if end is None:
+                return blocks, True
+        elif mark["open"]:
+            opened = opened if depth else mark
+            depth += 1
+        elif opened is None:
+            blocks = [(0, at)]
+        else:
+            depth, closed = depth - 1, at
+            if not depth:
+                blocks.append((opened.start(), closed))
+                opened, closed = None, 0
+    if opened is None:
+        return blocks, False
+    if closed and not cut:  # a mark was mentioned in the reasoning
+        return [*blocks, (opened.start(), closed)], False
+    if cut or not (opened["word"] or opened["aside"]) or _stands_alone(text, opened):
+        return [*blocks, (opened.start(), len(text))], True
+    return blocks, False
+
+
+def _stands_alone(text: str, mark: re.Match[str]) -> bool:
+    """Whether a tag that may be a stage direction begins the text, on a line of its own."""
+    return not text[: mark.start()].strip() and text[mark.end() :].lstrip(" \t").startswith("\n")
 
 
 def closing_after(text: str, opening: re.Match[str]) -> int | None:

@@ -9,6 +9,7 @@ from typing import Any, Final
 from bench.replies.decode import Decoded, strictly
 from bench.replies.faults import ReplyFault, in_order, shown
 from bench.replies.objects import json_object
+from bench.replies.reasoning import Separated, separated
 
 _ONE_STRING: Final = re.compile(
     r'\{\s*"(?P<key>\w+)"\s*:\s*"(?P<value>.*)"\s*+(?P<comma>,?)\s*+\}', re.DOTALL
@@ -30,14 +31,18 @@ def utterance(text: str, *, key: str = "next_utterance") -> Utterance:
     reply = json_object(text, required=[key], salvage=_one_string)
     if len(reply.data) > 1:
         reply.repairs.add("extra_keys")
-    return Utterance(text_under(key, reply.data), in_order(reply.repairs))
+    return Utterance(text_under(key, reply.data, reply.repairs), in_order(reply.repairs))
 
 
-def text_under(key: str, data: dict[str, Any]) -> str:
-    """The utterance in ``data`` under ``key``, without surrounding whitespace."""
+def text_under(key: str, data: dict[str, Any], repairs: set[str]) -> str:
+    """The utterance in ``data`` under ``key``, without reasoning and surrounding whitespace."""
     value = data[key]
     if not isinstance(value, str):
         raise ReplyFault("bad_type", f"The value of {shown(key)} is {shown(value)}; it must be a string.")
+    parts = separated(value, cut=False)
+    if parts != Separated(value):
+        repairs.add("reasoning_removed")
+        value = parts.answer
     if not value.strip():
         raise ReplyFault("empty", f"The value of {shown(key)} is blank; it must be the next utterance.")
     return value.strip()

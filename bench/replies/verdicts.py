@@ -63,7 +63,7 @@ def rating(text: str, *, turn: int, criteria: Sequence[Criterion], more: bool) -
         return Rating(verdict, None, repairs)
     if NEXT not in reply.data:
         raise ReplyFault("missing_key", f'The reply has no "{NEXT}"; the talk goes on, so it needs one.')
-    return Rating(verdict, text_under(NEXT, reply.data), repairs)
+    return Rating(verdict, text_under(NEXT, reply.data, reply.repairs), in_order(reply.repairs))
 
 
 def _wanted_scores() -> Wanted:

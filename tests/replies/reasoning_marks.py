@@ -1,0 +1,65 @@
+"""Ways in which models mark reasoning in a text, as (before it, after it)."""
+
+from __future__ import annotations
+
+TAGS = (
+    *("think", "thinking", "thought", "thoughts", "reasoning", "reflection", "scratchpad", "analysis"),
+    *("rationale", "seed:think", "mm:think", "antml:thinking", "longcat_think", "antThinking"),
+    *("chain_of_thought", "thought_process", "inner_monologue", "THINK", "Thinking"),
+)
+MARKS = [(f"<{tag}>", f"</{tag}>") for tag in TAGS]
+MARKS += [
+    ('<think effort="high">', "</think>"),
+    ("<think effort=high budget='3'>", "</think>"),
+    ("< think >", "</ think >"),
+    ("&lt;think&gt;", "&lt;/think&gt;"),
+    ("&#60;think&#62;", "&#60;/think&#62;"),
+    ("\\u003cthink\\u003e", "\\u003c/think\\u003e"),
+    ("◁think▷", "◁/think▷"),
+    ("[THINK]", "[/THINK]"),
+    ("【think】", "【/think】"),
+    ("<|begin_of_thought|>", "<|end_of_thought|>"),
+    ("<|START_THINKING|>", "<|END_THINKING|><|START_RESPONSE|>"),
+    ("<｜begin▁of▁thinking｜>", "<｜end▁of▁thinking｜>"),
+    ("<|think|>", "<|/think|>"),
+    ("<|inner_prefix|>", "<|inner_suffix|>"),
+    ("<unused94>thought\n", "<unused95>"),
+    ("<|channel>thought\n", "<channel|>"),
+    ("<|channel|>analysis<|message|>", "<|end|><|start|>assistant<|channel|>final<|message|>"),
+    ("<|start|>assistant<|channel|>analysis<|message|>", "<|channel|>final<|message|>"),
+    ("<|channel|>analysis ", "<|channel|>final "),
+    ("<|channel|>commentary to=f <|constrain|>json<|message|>", "<|call|><|channel|>final<|message|>"),
+]
+HEADED = [
+    ("Thinking...\n", "\n...done thinking.\n"),
+    ("Here is my thought process:\n", "\nHere is my response:\n"),
+    ("**Thinking:**\n", "\n\n**Answer:**\n"),
+    ("analysisWe need ", "assistantfinal"),
+]
+"""Under headings, in prose; only at the start of a text."""
+UNOPENED = [("", "</think>"), ("", "</thinking>"), ("", "[/THINK]"), ("Thinking Process:\n\n1. ", "</think>")]
+"""The opening mark was in the prompt, or never came."""
+NESTED = [
+    ("<think>a <think>b</think> ", "</think>"),
+    ("<think>I may use <think> tags. ", "</think>"),
+    ("<think>", "</thinking>"),
+    ("<think>a</think> ", "</think>"),
+]
+ALL = [*MARKS, *HEADED, *UNOPENED, *NESTED]
+
+PROSE = [
+    "I was thinking. <sighs> Thinking: hm.\nWell",
+    "<thinking hard> Hm <smiles>",
+    "<thinks to himself> hm",
+    "<thinking> Hm, let me see. <smiles> I would.",
+    "[thinking] so what",
+    'He wrote "<think>" on it',
+    "Use `<think>` and `</think>`, lad.",
+    "Analysis: the ash is Trichinopoly.\nAnswer: he was tall",
+    "*thinking* no",
+    "a < b > c",
+    "Thinking Process: I just guess.",
+    "analysis is my trade",
+    "<i>Reasoning</i> is what I do. &lt;3",
+]
+"""Answers of characters that only look like reasoning."""
