@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import pytest
 
@@ -16,6 +16,8 @@ FLAGS = (
     "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking"
     " --disable-component-update --disable-sync"
 )
+AXE = Path(__file__).parent / "vendor/axe.min.js"
+SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 BROWSER = [
     pytest.mark.browser,
     pytest.mark.skipif(not CHROMIUM.exists(), reason=f"there is no Chromium at {CHROMIUM}"),
@@ -46,3 +48,31 @@ def ready(page: Page) -> None:
     """Wait until the scripts of a page have run and it has been drawn."""
     page.locator("html[data-rc-ready]").wait_for(state="attached")
     page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+
+def serious_faults(page: Page) -> list[tuple[str, str, str]]:
+    """What axe calls serious or critical: the rule, the element, and what is wrong with it."""
+    if not page.evaluate("'axe' in window"):
+        page.evaluate(AXE.read_text(encoding="utf-8"))
+    violations = page.evaluate("axe.run(document, {resultTypes: ['violations']}).then(r => r.violations)")
+    return [
+        (rule["id"], rule["nodes"][0]["html"][:200], rule["nodes"][0].get("failureSummary", "")[:300])
+        for rule in violations
+        if rule["impact"] in ("serious", "critical")
+    ]
+
+
+def check_access(watched: Watched, name: str) -> None:
+    """A page has no serious fault in the light and the dark scheme, and fits the width of a phone."""
+    page = watched.page
+    page.emulate_media(reduced_motion="reduce")
+    watched.open(name)
+    page.evaluate("document.querySelectorAll('article details').forEach(d => d.open = true)")
+    for scheme in SCHEMES:
+        page.emulate_media(color_scheme=scheme)
+        ready(page)
+        assert serious_faults(page) == [], scheme
+    page.evaluate("document.querySelectorAll('article details').forEach(d => d.open = false)")
+    page.set_viewport_size({"width": 360, "height": 740})
+    assert page.evaluate("document.documentElement.scrollWidth") == 360
+    assert watched.faults == []

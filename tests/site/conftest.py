@@ -7,7 +7,7 @@ import hashlib
 import os
 import pickle
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,11 +26,28 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Dialog, Request
 
 
+def _shared_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder that all worker processes of this run share."""
+    folder = tmp_path_factory.getbasetemp()
+    return folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder
+
+
+def _made_once(tmp_path_factory: pytest.TempPathFactory, name: str, make: Callable[[Path], object]) -> Path:
+    """A folder that the first worker process to need it fills. Tests only read it."""
+    root = _shared_folder(tmp_path_factory)
+    folder, done = root / name, root / f"{name}.done"
+    with (root / f"{name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not done.exists():
+            make(folder)
+            done.touch()
+    return folder
+
+
 @pytest.fixture(scope="session", autouse=True)
 def shells(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """MkDocs takes seconds, so it runs once for each set of boards, over all tests and worker processes."""
-    folder = tmp_path_factory.getbasetemp()
-    folder = folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder
+    folder = _shared_folder(tmp_path_factory)
 
     def cached(*args: Any, **options: Any) -> Stage1:
         key = hashlib.sha256(repr((args, sorted(options.items()))).encode()).hexdigest()
@@ -51,7 +68,10 @@ def shells(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 @pytest.fixture(scope="session")
 def small_tree(tmp_path_factory: pytest.TempPathFactory) -> ResultsTree:
     """Three players, two languages, nine scenes, with failures and refusals; and one conversation missing."""
-    root = tmp_path_factory.mktemp("small") / "results"
+    return ResultsTree(_made_once(tmp_path_factory, "small-results", _make_small_tree))
+
+
+def _make_small_tree(root: Path) -> None:
     made = make_tree(
         root,
         players=3,
@@ -65,27 +85,30 @@ def small_tree(tmp_path_factory: pytest.TempPathFactory) -> ResultsTree:
     folder = made.tree.player_folder(made.suite, "en", made.players[0])
     for path in folder.rglob("character-2.situation-2.json"):
         path.unlink()
-    return made.tree
 
 
 @pytest.fixture(scope="session")
 def small_site(small_tree: ResultsTree, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The site of the small tree; its suite is a demonstration."""
-    output = tmp_path_factory.mktemp("small-site") / "site"
     label = SuiteLabel("Made by a script", "Stock sentences.", demonstration=True)
-    build_site(small_tree, output=output, labels={"synthetic": label})
-    return output
+    return _made_once(
+        tmp_path_factory,
+        "small-site",
+        lambda folder: build_site(small_tree, output=folder / "site", labels={"synthetic": label}),
+    ).joinpath("site")
 
 
 @pytest.fixture(scope="session")
 def hostile_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with hostile results in ``results`` and their site in ``deep/er/site``."""
-    root = tmp_path_factory.mktemp("hostile")
+    return _made_once(tmp_path_factory, "hostile", _make_hostile)
+
+
+def _make_hostile(root: Path) -> None:
     tree = hostile_tree(root / "results")
     evil = f"</title><script>{BOOM}</script>"
     label = SuiteLabel(evil, evil, demonstration=True)
     build_site(tree, output=root / "deep" / "er" / "site", labels={"hostile": label})
-    return root
 
 
 @pytest.fixture(scope="module")
@@ -97,13 +120,36 @@ def browser() -> Iterator[Browser]:
         started.close()
 
 
+@pytest.fixture(scope="module")
+def opened(browser: Browser) -> Iterator[dict[str, Watched]]:
+    """Pages by the options of their contexts. A window costs more than a page, so tests take turns in it."""
+    pages: dict[str, Watched] = {}
+    yield pages
+    for watched in pages.values():
+        watched.page.context.close()
+
+
 @pytest.fixture
-def watch(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Watched]:
-    """A page in a fresh context; parametrise indirectly with options of the context."""
+def watch(browser: Browser, opened: dict[str, Watched], request: pytest.FixtureRequest) -> Watched:
+    """An empty page; parametrise indirectly with options of its context."""
     options = {"viewport": {"width": 1280, "height": 900}, **getattr(request, "param", {})}
+    watched = opened.get(repr(options))
+    if watched is None:
+        watched = opened[repr(options)] = _watched_page(browser, options)
+    watched.base = ""  # until the test sets it, nothing that is asked for is a fault
+    page = watched.page
+    page.goto("about:blank")
+    page.set_viewport_size(options["viewport"])
+    page.emulate_media(media="null", color_scheme="null")
+    watched.faults.clear()
+    return watched
+
+
+def _watched_page(browser: Browser, options: dict[str, Any]) -> Watched:
     context = browser.new_context(**options)
     context.set_default_timeout(120_000)  # a busy machine is no fault of the page
-    watched = Watched(context.new_page(), "", bool(options.get("java_script_enabled", True)))
+    page = context.new_page()
+    watched = Watched(page, "", bool(options.get("java_script_enabled", True)))
 
     def asked(call: Request) -> None:
         if not call.url.startswith((watched.base, "data:", "blob:", "about:")):
@@ -113,14 +159,12 @@ def watch(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Watched]
         watched.faults.append("dialog")
         dialog.dismiss()
 
-    page = watched.page
     page.on("request", asked)
     page.on("console", lambda m: watched.faults.append(m.text) if m.type in ("error", "warning") else None)
     page.on("pageerror", lambda error: watched.faults.append(str(error)))
     page.on("dialog", dismissed)
     page.on("popup", lambda _: watched.faults.append("popup"))
-    yield watched
-    context.close()
+    return watched
 
 
 def _served(site: Path) -> Iterator[str]:

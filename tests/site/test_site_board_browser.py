@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -12,12 +12,11 @@ from bench.boards.loading import load_board
 from bench.results import ResultsTree
 from bench.site.board_table import size_of
 from bench.site.cells import summarise
-from tests.site.browsing import BROWSER, Watched
+from tests.site.browsing import BROWSER, Watched, check_access
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
-AXE = (Path(__file__).parent / "vendor/axe.min.js").read_text(encoding="utf-8")
 FOLDER = "boards/synthetic/en"
 BOARD = f"{FOLDER}/index.html"
 COMPARE = f"{FOLDER}/compare.html"
@@ -283,30 +282,9 @@ PAGES = (
 )
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("name", PAGES)
-def test_axe_finds_no_serious_fault(
-    watch: Watched, small_url: str, name: str, scheme: Literal["light", "dark"]
+def test_a_page_fits_a_phone_and_axe_finds_no_serious_fault(
+    watch: Watched, small_url: str, name: str
 ) -> None:
     watch.base = small_url
-    watch.page.emulate_media(color_scheme=scheme)
-    page = watch.open(name)
-    page.evaluate("document.querySelectorAll('article details').forEach(d => d.open = true)")
-    page.evaluate(AXE)
-    found = page.evaluate("axe.run(document, {resultTypes: ['violations']}).then(r => r.violations)")
-    serious = [
-        (one["id"], one["nodes"][0]["html"][:200], one["nodes"][0].get("failureSummary", "")[:300])
-        for one in found
-        if one["impact"] in ("serious", "critical")
-    ]
-    assert serious == []
-    assert watch.faults == []
-
-
-@pytest.mark.parametrize("watch", [{"viewport": {"width": 360, "height": 740}}], indirect=True)
-@pytest.mark.parametrize("name", PAGES)
-def test_no_page_scrolls_sideways_on_a_phone(watch: Watched, small_url: str, name: str) -> None:
-    watch.base = small_url
-    page = watch.open(name)
-    assert page.evaluate("document.documentElement.scrollWidth") == 360
-    assert watch.faults == []
+    check_access(watch, name)
