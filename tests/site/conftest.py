@@ -8,10 +8,13 @@ import os
 import pickle
 import threading
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from jinja2 import BytecodeCache, Environment
+from jinja2.bccache import Bucket
 
 from bench.results import ResultsTree
 from bench.site.build import build_site
@@ -65,6 +68,28 @@ def shells(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         yield
 
 
+class _Compiled(BytecodeCache):
+    """Compiled templates in memory: compiling them takes a third of a small site's build."""
+
+    def __init__(self) -> None:
+        self._code: dict[str, bytes] = {}
+
+    def load_bytecode(self, bucket: Bucket) -> None:
+        if bucket.key in self._code:
+            bucket.bytecode_from_string(self._code[bucket.key])
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        self._code[bucket.key] = bucket.bytecode_to_string()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def templates() -> Iterator[None]:
+    """Templates are compiled once for all sites that a worker process builds."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("bench.site.render.Environment", partial(Environment, bytecode_cache=_Compiled()))
+        yield
+
+
 @pytest.fixture(scope="session")
 def small_tree(tmp_path_factory: pytest.TempPathFactory) -> ResultsTree:
     """Three players, two languages, nine scenes, with failures and refusals; and one conversation missing."""
@@ -85,6 +110,18 @@ def _make_small_tree(root: Path) -> None:
     folder = made.tree.player_folder(made.suite, "en", made.players[0])
     for path in folder.rglob("character-2.situation-2.json"):
         path.unlink()
+
+
+@pytest.fixture(scope="session")
+def mini_tree(tmp_path_factory: pytest.TempPathFactory) -> ResultsTree:
+    """Two players and four scenes in English, for sites that a test builds itself."""
+    return ResultsTree(
+        _made_once(
+            tmp_path_factory,
+            "mini-results",
+            lambda root: make_tree(root, players=2, languages=("en",), characters=2, situations=2),
+        )
+    )
 
 
 @pytest.fixture(scope="session")

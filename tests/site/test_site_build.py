@@ -76,9 +76,9 @@ def test_a_build_elsewhere_gives_the_same_bytes(
     assert _bytes(tmp_path / "b") == _bytes(small_site)
 
 
-def test_pages_of_a_player_that_is_gone_are_removed(small_tree: ResultsTree, tmp_path: Path) -> None:
+def test_pages_of_a_player_that_is_gone_are_removed(mini_tree: ResultsTree, tmp_path: Path) -> None:
     results = tmp_path / "results"
-    shutil.copytree(small_tree.root, results)
+    shutil.copytree(mini_tree.root, results)
     build_site(ResultsTree(results), output=tmp_path / "site")
     shutil.rmtree(results / "synthetic/en/player-02")
     report = build_site(ResultsTree(results), output=tmp_path / "site")
@@ -177,8 +177,8 @@ def test_demonstration_is_named_on_every_page_of_its_suite(small_site: Path) -> 
             assert "scores are meaningless" in warning.text, name
 
 
-def test_a_suite_without_a_label_is_called_by_its_folder(small_tree: ResultsTree, tmp_path: Path) -> None:
-    build_site(small_tree, output=tmp_path / "site")
+def test_a_suite_without_a_label_is_called_by_its_folder(mini_tree: ResultsTree, tmp_path: Path) -> None:
+    build_site(mini_tree, output=tmp_path / "site")
     page = read(tmp_path / "site" / BOARD / "index.html")
     assert article(page).tagged("h1")[0].text.startswith("synthetic, English")
     assert page.having("rc-warning") == []
@@ -191,35 +191,35 @@ def test_a_site_without_results_says_so(tmp_path: Path) -> None:
     assert dead_links(tmp_path / "site") == []
 
 
-def test_a_folder_with_other_files_is_refused(small_tree: ResultsTree, tmp_path: Path) -> None:
+def test_a_folder_with_other_files_is_refused(mini_tree: ResultsTree, tmp_path: Path) -> None:
     (tmp_path / "thesis.txt").write_text("mine")
     with pytest.raises(SiteError, match="not a site built by bench"):
-        build_site(small_tree, output=tmp_path)
+        build_site(mini_tree, output=tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
 
 
-def test_a_mistake_in_a_hand_written_page_is_one_line(small_tree: ResultsTree, tmp_path: Path) -> None:
+def test_a_mistake_in_a_hand_written_page_is_one_line(mini_tree: ResultsTree, tmp_path: Path) -> None:
     root = Path(__file__).parents[2]
     shutil.copytree(root / "site", tmp_path / "sources")
     (tmp_path / "sources/pages/data.md").write_text("# Data\n\n[gone](nowhere.md)\n")
     with pytest.raises(SiteError, match=r"nowhere\.md") as caught:
-        build_site(small_tree, output=tmp_path / "site", sources=Sources(site=tmp_path / "sources"))
+        build_site(mini_tree, output=tmp_path / "site", sources=Sources(site=tmp_path / "sources"))
     assert "\n" not in caught.value.line()
 
 
-def test_site_url_gives_a_sitemap_without_conversations(small_tree: ResultsTree, tmp_path: Path) -> None:
-    build_site(small_tree, output=tmp_path / "site", site_url="https://example.invalid/roles/")
+def test_site_url_gives_a_sitemap_without_conversations(mini_tree: ResultsTree, tmp_path: Path) -> None:
+    build_site(mini_tree, output=tmp_path / "site", site_url="https://example.invalid/roles/")
     text = (tmp_path / "site/sitemap.xml").read_text()
     assert f"<loc>https://example.invalid/roles/{BOARD}/players/player-01/index.html</loc>" in text
     assert "character-1.situation-1" not in text
 
 
-def test_source_url_links_every_record(small_tree: ResultsTree, tmp_path: Path) -> None:
-    build_site(small_tree, output=tmp_path / "site", source_url="https://example.invalid/results/")
-    talk = next(small_tree.conversations("synthetic", "en", "player-02"))
-    path = small_tree.conversation_path(Cell(**{k: getattr(talk, k) for k in Cell.model_fields}))
+def test_source_url_links_every_record(mini_tree: ResultsTree, tmp_path: Path) -> None:
+    build_site(mini_tree, output=tmp_path / "site", source_url="https://example.invalid/results/")
+    talk = next(mini_tree.conversations("synthetic", "en", "player-02"))
+    path = mini_tree.conversation_path(Cell(**{k: getattr(talk, k) for k in Cell.model_fields}))
     page = read(tmp_path / "site" / BOARD / "players/player-02" / f"{talk.character}.{talk.situation}.html")
-    inside = path.relative_to(small_tree.root).as_posix()
+    inside = path.relative_to(mini_tree.root).as_posix()
     assert ("a", f"https://example.invalid/results/{inside}") in set(links(page))
 
 

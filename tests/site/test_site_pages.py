@@ -101,9 +101,9 @@ def test_hardest_and_easiest_come_from_the_same_list(small_site: Path) -> None:
     assert scores == sorted(scores)
 
 
-def test_a_pool_of_workers_makes_the_same_bytes(small_tree: ResultsTree, tmp_path: Path) -> None:
+def test_a_pool_of_workers_makes_the_same_bytes(mini_tree: ResultsTree, tmp_path: Path) -> None:
     for jobs in (1, 2):
-        build_site(small_tree, output=tmp_path / str(jobs), jobs=jobs)
+        build_site(mini_tree, output=tmp_path / str(jobs), jobs=jobs)
     one, two = (
         {p.relative_to(root).as_posix(): p.read_bytes() for p in root.rglob("*") if p.is_file()}
         for root in (tmp_path / "1", tmp_path / "2")
@@ -111,9 +111,9 @@ def test_a_pool_of_workers_makes_the_same_bytes(small_tree: ResultsTree, tmp_pat
     assert one == two
 
 
-def test_only_what_changed_is_stamped_again(small_tree: ResultsTree, tmp_path: Path) -> None:
+def test_only_what_changed_is_stamped_again(mini_tree: ResultsTree, tmp_path: Path) -> None:
     results = tmp_path / "results"
-    shutil.copytree(small_tree.root, results)
+    shutil.copytree(mini_tree.root, results)
     tree = ResultsTree(results)
     build_site(tree, output=tmp_path / "site")
     page = tmp_path / "site" / FOLDER / "players/player-01/character-1.situation-1.html"
@@ -184,11 +184,11 @@ def test_the_changelog_becomes_a_page_and_a_feed(small_site: Path) -> None:
     assert versions[0].points[0][:40] in article(read(small_site / "index.html")).text
 
 
-def test_without_a_version_that_is_out_there_is_no_feed(small_tree: ResultsTree, tmp_path: Path) -> None:
+def test_without_a_version_that_is_out_there_is_no_feed(mini_tree: ResultsTree, tmp_path: Path) -> None:
     assert feed(changelog("# Changelog\n\n## 0.1.0 (unreleased)\n\n- A.\n"), "") is None
     shutil.copy(ROOT / "CITATION.cff", tmp_path)
     (tmp_path / "CHANGELOG.md").write_text("# Changelog\n\n## 0.1.0 (unreleased)\n\n- A.\n")
-    build_site(small_tree, output=tmp_path / "site", sources=Sources(project=tmp_path))
+    build_site(mini_tree, output=tmp_path / "site", sources=Sources(project=tmp_path))
     assert not (tmp_path / "site/changelog.xml").exists()
     assert dead_links(tmp_path / "site") == []
     assert "changelog.xml" not in (tmp_path / "site/index.html").read_text()
