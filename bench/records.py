@@ -16,6 +16,9 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 SCHEMA_VERSION = 1
 """Version of the record formats; files of a newer version are refused, never guessed at."""
 
+MOST_REPEATS = 999
+"""Highest number of a repeat."""
+
 Role = Literal["player", "interrogator", "judge"]
 Outcome = Literal[
     "ok",
@@ -144,6 +147,10 @@ class Criterion(Record):
     high: int
 
 
+def _is_first(repeat: int) -> bool:
+    return repeat == 1
+
+
 class Cell(Record):
     """What a conversation is of: the coordinates that its file path repeats."""
 
@@ -154,6 +161,8 @@ class Cell(Record):
     player: str
     character: str
     situation: str
+    repeat: int = Field(default=1, ge=1, le=MOST_REPEATS, exclude_if=_is_first)
+    """Number of the sample: 2 is the first repeat. Left out where it is 1."""
 
     def cell(self) -> Cell:
         """The coordinates alone."""

@@ -28,10 +28,10 @@ class Played:
     """The valid records of one player."""
 
     folder: Path
-    conversations: dict[tuple[str, str], Conversation] = field(default_factory=dict)
-    """By (character, situation)."""
+    conversations: dict[tuple[str, str, int], Conversation] = field(default_factory=dict)
+    """By (character, situation, repeat)."""
     judged: set[tuple[str, str, str]] = field(default_factory=set)
-    """(character, situation, judge)"""
+    """(character, situation, judge), without repeats."""
 
 
 class EvidenceAudit:
@@ -89,7 +89,7 @@ class EvidenceAudit:
         record = self.files.conversation(path)
         if record is None:
             return False
-        played.conversations[record.character, record.situation] = record
+        played.conversations[record.character, record.situation, record.repeat] = record
         if record.status == "complete" and record.messages:
             first = self.messages.setdefault(messages_sha256(record.messages), path)
             if first != path:
@@ -103,9 +103,10 @@ class EvidenceAudit:
         record = self.files.judgement(path)
         if record is None:
             return False
-        played.judged.add((record.character, record.situation, record.judge))
+        if record.repeat == 1:
+            played.judged.add((record.character, record.situation, record.judge))
         self.judges.add(record.judge)
-        conversation = played.conversations.get((record.character, record.situation))
+        conversation = played.conversations.get((record.character, record.situation, record.repeat))
         if conversation is None:
             self.findings.add("orphan", path, "there is no valid conversation of this cell")
         elif conversation.status == "failed":
@@ -174,7 +175,7 @@ class EvidenceAudit:
         """List missing cells: those of the suite if it is known, else those that other players have."""
         suite, scenes = self.reference.suite, self.reference.scenes
         if scenes is None:
-            scenes = sorted({scene for played in self.played for scene in played.conversations})
+            scenes = sorted({scene[:2] for played in self.played for scene in played.conversations})
         judges = sorted(self.judges) if suite is None else suite.judges
         for played in self.played:
             for scene in scenes:
@@ -182,7 +183,7 @@ class EvidenceAudit:
 
     def _missing_of(self, played: Played, scene: tuple[str, str], judges: Sequence[str]) -> None:
         name = ".".join(scene)
-        conversation = played.conversations.get(scene)
+        conversation = played.conversations.get((*scene, 1))
         if conversation is None:
             text = f"{name} has not been played"
             self.findings.add("missing-conversation", played.folder / "conversations", text)

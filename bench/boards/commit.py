@@ -49,10 +49,12 @@ def committable(tree: ResultsTree, suites: Mapping[str, Suite]) -> tuple[list[Re
 
 def _fault(tree: ResultsTree, suite: Suite, language: str, player: str) -> str:
     """What keeps a player's evidence from being committed; empty where nothing does."""
-    conversations = {(c.character, c.situation): c for c in tree.conversations(suite.id, language, player)}
-    judgements = list(tree.judgements(suite.id, language, player))
+    every = ResultsTree(tree.root, repeat=None)
+    talks = every.conversations(suite.id, language, player)
+    conversations = {(c.character, c.situation, c.repeat): c for c in talks}
+    judgements = list(every.judgements(suite.id, language, player))
     pairs = suite.language(language).pairs
-    missing = [pair for pair in pairs if pair not in conversations]
+    missing = [pair for pair in pairs if (*pair, 1) not in conversations]
     if missing:
         return f"{len(missing)} of {len(pairs)} conversations missing"
     for conversation in conversations.values():
@@ -64,10 +66,12 @@ def _fault(tree: ResultsTree, suite: Suite, language: str, player: str) -> str:
         fault = _record_fault(record, suite, player, conversations)
         if fault:
             return f"{record.character}.{record.situation}: {fault}"
-    done = {(j.character, j.situation, j.judge) for j in judgements}
+    done = {(j.character, j.situation, j.judge) for j in judgements if j.repeat == 1}
     for judge in suite.judges:
         lacking = [
-            pair for pair in pairs if conversations[pair].status == "complete" and (*pair, judge) not in done
+            pair
+            for pair in pairs
+            if conversations[*pair, 1].status == "complete" and (*pair, judge) not in done
         ]
         if lacking:
             return f"{len(lacking)} judgements by {judge} missing"
@@ -78,7 +82,7 @@ def _record_fault(
     record: Conversation | Judgement,
     suite: Suite,
     player: str,
-    conversations: Mapping[tuple[str, str], Conversation],
+    conversations: Mapping[tuple[str, str, int], Conversation],
 ) -> str:
     if record.digest != digest_of(record):
         return "the record was edited (its digest does not fit)"
@@ -87,7 +91,7 @@ def _record_fault(
     if record.version != suite.entry.version:
         return f"is of version {record.version}, the suite is version {suite.entry.version}"
     if isinstance(record, Judgement):
-        conversation = conversations.get((record.character, record.situation))
+        conversation = conversations.get((record.character, record.situation, record.repeat))
         if conversation is None or record.conversation_sha256 != messages_sha256(conversation.messages):
             return f"the judgement by {record.judge} is of another conversation"
     return ""

@@ -143,9 +143,13 @@ class ResponseCache:
         self.close()
 
     @staticmethod
-    def key(base_url: str, body: str, sample: int) -> str:
-        """SHA-256 of the canonical JSON of [version, base URL, sample, body]; ``body`` is canonical JSON."""
-        head = json.dumps([CACHE_VERSION, base_url, sample], ensure_ascii=False, separators=(",", ":"))
+    def key(base_url: str, body: str, sample: int, repeat: int = 1) -> str:
+        """SHA-256 of the canonical JSON of [version, base URL, sample, body]; ``body`` is canonical JSON.
+
+        From repeat 2 on, its number follows ``sample``.
+        """
+        parts = [CACHE_VERSION, base_url, sample, *([repeat] if repeat > 1 else [])]
+        head = json.dumps(parts, ensure_ascii=False, separators=(",", ":"))
         return hashlib.sha256(f"{head[:-1]},{body}]".encode()).hexdigest()
 
     def get(self, key: str) -> Answer | None:

@@ -153,7 +153,7 @@ class Chat:
             identity = self._embedded_identity() if provider.embedded else provider.base_url.rstrip("/")
             self._identities[model.provider] = identity
         body = body_text(body_of(request, model, provider))
-        key = ResponseCache.key(self._identities[model.provider], body, request.sample)
+        key = ResponseCache.key(self._identities[model.provider], body, request.sample, request.repeat)
         return Prepared(request, model, provider, body, key)
 
     def kept(self, prepared: Prepared) -> Reply | None:

@@ -39,7 +39,9 @@ class ChatRequest:
     """JSON Schema of the answer; sent only to models that accept one."""
     seed: int | None = None
     sample: int = 0
-    """Distinguishes repeats of an equal request: part of the cache key, never sent."""
+    """Counts the re-asks after unusable replies: part of the cache key, never sent."""
+    repeat: int = 1
+    """Number of the independent sample (see Cell.repeat): part of the cache key, never sent."""
     sounds: tuple[Sound, ...] = ()
     """Sent with the last message, after its text."""
     fresh: bool = False

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from bench.cli.options import Places, places
+from bench.records import MOST_REPEATS
+from bench.results import ResultsTree
 
 if TYPE_CHECKING:
     from bench.catalog import Catalog
@@ -25,7 +28,13 @@ if TYPE_CHECKING:
     metavar="SUITE",
     help="A suite of the same players with another interrogator or other judges (repeatable).",
 )
-@click.option("--again", metavar="DIR", help="A second results tree, from a repeat run of the suite.")
+@click.option("--again", metavar="DIR", help="A second results tree, from another run of the suite.")
+@click.option(
+    "--repeat",
+    type=click.IntRange(2, MOST_REPEATS),
+    metavar="N",
+    help="Compare with repeat N, which `bench run --repeat N` makes.",
+)
 @places
 def analyse(
     suite_name: str,
@@ -34,6 +43,7 @@ def analyse(
     only: tuple[str, ...],
     swaps: tuple[str, ...],
     again: str | None,
+    repeat: int | None,
     where: Places,
 ) -> None:
     """Analyse turns, difficulty, length and judges.
@@ -53,6 +63,7 @@ def analyse(
     talks = (
         talk for info in frames.players for talk in tree.conversations(suite_name, language, info.player)
     )
+    second = ResultsTree(Path(again or tree.root), repeat=repeat or 1) if again or repeat else None
     made = report(
         Material(
             frames=frames,
@@ -60,7 +71,7 @@ def analyse(
             judges=judge_models(frames, _catalog(where)),
             scenes=loaded.scenes,
             others={name: load_board(tree, name, language, prompts=suites).frames for name in swaps},
-            again=load_board(again, suite_name, language, prompts=suites).frames if again else None,
+            again=load_board(second, suite_name, language, prompts=suites).frames if second else None,
         ),
         only,
     )

@@ -10,6 +10,7 @@ from typing import Any, TypeVar, cast
 import click
 
 from bench.cli.options import Places
+from bench.records import MOST_REPEATS
 from bench.run.prices import Spending
 from bench.run.shards import Shard
 
@@ -73,6 +74,14 @@ def asking(players: str) -> Callable[[F], F]:
             type=ShardName(),
             help="Only part K of N of the cells, to share the work among machines. To merge their results"
             " trees, copy them into one.",
+        ),
+        click.option(
+            "--repeat",
+            type=click.IntRange(1, MOST_REPEATS),
+            default=1,
+            metavar="N",
+            help="Number of the sample. 2 is a second, independent sample of every scene, with records of its"
+            " own. `bench analyse` compares it with the first.",
         ),
     )
     return lambda command: _with_options(command, options)

@@ -64,7 +64,8 @@ def _rows(
                     if not players or info.player in players:
                         yield (*board, info.player)
 
-    return [row for who in chosen() for row in cost_rows(tree.conversations(*who), tree.judgements(*who))]
+    every = ResultsTree(tree.root, repeat=None)
+    return [row for who in chosen() for row in cost_rows(every.conversations(*who), every.judgements(*who))]
 
 
 def shown_cost(took: Took) -> str:

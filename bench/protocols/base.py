@@ -273,6 +273,7 @@ class Protocol(Calls, ABC):
                 "language": self.language,
                 "player": self.player_facts(cell),
                 **self.conversation_inputs(cell),
+                **_repeat_input(cell),
             }
         )
 
@@ -283,7 +284,7 @@ class Protocol(Calls, ABC):
         else:
             made_by = {"template": self.prompts.sha256("judge"), "judge": self.model_facts("judge", judge)}
         inputs = {"protocol": self.name, "conversation": conversation_sha256, **made_by}
-        return sha256_of(inputs | self.judgement_inputs(cell))
+        return sha256_of(inputs | self.judgement_inputs(cell) | _repeat_input(cell))
 
     def player_facts(self, cell: Cell) -> dict[str, JsonValue]:
         """The player's part of a conversation's fingerprint."""
@@ -318,6 +319,11 @@ class Protocol(Calls, ABC):
                 failure=talk.failure,
             )
         )
+
+
+def _repeat_input(cell: Cell) -> dict[str, JsonValue]:
+    """The repeat's number as a fingerprint's input; nothing for the first sample."""
+    return {"repeat": cell.repeat} if cell.repeat > 1 else {}
 
 
 def strict_object(properties: JsonSchema) -> JsonSchema:

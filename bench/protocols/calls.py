@@ -159,17 +159,21 @@ class Calls:
         ``seed`` distinguishes it from the role's other calls in the cell. ``attempt`` counts retries, which
         are answered anew even if the request is the same.
         """
+        dropped = self.catalog.model(model).drop_parameters
+        seeded = self.catalog.provider_of(model).seed and "seed" not in dropped
         parts = [self.suite.id, self.suite.entry.version, role, attempt]
         parts += [model] if role == "judge" else []
         parts += [cell.language, cell.player, cell.character, cell.situation, *seed]
+        parts += [f"repeat {cell.repeat}"] if cell.repeat > 1 else []
         return ChatRequest(
             model=model,
             role=role,
             messages=tuple(messages),
             parameters=self.parameters(role, model),
             response_schema=schema,
-            seed=_seed(parts) if self.catalog.provider_of(model).seed else None,
+            seed=_seed(parts) if seeded else None,
             sample=attempt,
+            repeat=cell.repeat,
             sounds=sounds,
         )
 

@@ -3,6 +3,7 @@
     results/<suite>/<language>/<player>/player.json
     results/<suite>/<language>/<player>/conversations/<character>.<situation>.json
     results/<suite>/<language>/<player>/judgements/<judge>/<character>.<situation>.json
+        (repeat 2 of a cell: <character>.<situation>.2.json)
     results/<suite>/<language>/<player>/audio/<SHA-256 of the file>.<wav, mp3 or flac>
     results/<suite>/<language>/board.json
 
@@ -13,6 +14,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TypeVar
@@ -39,6 +41,7 @@ T = TypeVar("T", bound=Record)
 
 NOT_SUITES = frozenset({"external", "human"})
 """Folders of the results tree that are not suites."""
+_REPEAT = re.compile(r"[^.]+\.[^.]+\.([1-9][0-9]{0,2})\.json")
 
 
 def read_record(kind: type[T], path: Path) -> T:
@@ -74,10 +77,14 @@ def _record_error(error: ValidationError, data: bytes, path: Path) -> RecordErro
 
 
 class ResultsTree:
-    """One results folder."""
+    """One results folder.
 
-    def __init__(self, root: Path) -> None:
+    ``repeat``: the sample whose conversations and judgements are listed; None: all of them.
+    """
+
+    def __init__(self, root: Path, *, repeat: int | None = 1) -> None:
         self.root = root
+        self.repeat = repeat
 
     # Paths
 
@@ -123,13 +130,13 @@ class ResultsTree:
     def conversations(self, suite: str, language: str, player: str) -> Iterator[Conversation]:
         """A player's conversations, sorted by file name."""
         folder = self.player_folder(suite, language, player) / "conversations"
-        for path in _json_files(folder):
+        for path in _json_files(folder, self.repeat):
             yield read_record(Conversation, path)
 
     def judgements(self, suite: str, language: str, player: str) -> Iterator[Judgement]:
         """The judgements of a player by all judges, sorted by judge folder, then file name."""
         for judge in _folders(self.player_folder(suite, language, player) / "judgements"):
-            for path in _json_files(judge):
+            for path in _json_files(judge, self.repeat):
                 yield read_record(Judgement, path)
 
     def conversation(self, cell: Cell) -> Conversation | None:
@@ -177,11 +184,9 @@ class ResultsTree:
         """Delete the sound files of a discarded conversation, except those that another conversation uses."""
         if not sounds_of(record):
             return
-        used = {
-            audio.sha256
-            for talk in self.conversations(record.suite, record.language, record.player)
-            for audio in sounds_of(talk)
-        }
+        every = ResultsTree(self.root, repeat=None)
+        talks = every.conversations(record.suite, record.language, record.player)
+        used = {audio.sha256 for talk in talks for audio in sounds_of(talk)}
         for audio in sounds_of(record):
             if audio.sha256 not in used:
                 self.audio_path(record, audio).unlink(missing_ok=True)
@@ -219,7 +224,8 @@ def _bytes(record: Record) -> bytes:
 
 
 def _cell_file(cell: Cell) -> str:
-    return f"{slug(cell.character)}.{slug(cell.situation)}.json"
+    number = f".{cell.repeat}" if cell.repeat > 1 else ""
+    return f"{slug(cell.character)}.{slug(cell.situation)}{number}.json"
 
 
 def _folders(parent: Path) -> list[Path]:
@@ -228,7 +234,14 @@ def _folders(parent: Path) -> list[Path]:
     return sorted(path for path in parent.iterdir() if path.is_dir() and not path.name.startswith("."))
 
 
-def _json_files(folder: Path) -> list[Path]:
+def _json_files(folder: Path, repeat: int | None) -> list[Path]:
     if not folder.is_dir():
         return []
-    return sorted(path for path in folder.iterdir() if path.suffix == ".json" and path.name[0] != ".")
+    paths = (path for path in folder.iterdir() if path.suffix == ".json" and path.name[0] != ".")
+    return sorted(path for path in paths if repeat in (None, repeat_in(path)))
+
+
+def repeat_in(path: Path) -> int:
+    """Number of the sample that a record's file name states."""
+    match = _REPEAT.fullmatch(path.name)
+    return int(match[1]) if match else 1

@@ -25,6 +25,8 @@ class Part:
     retry_failed: bool = False
     refresh_stale: bool = False
     shard: Shard | None = None
+    repeat: int = 1
+    """Number of the sample; 2 is the first repeat."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,7 @@ def plan_suite(
     Without ``talk`` only judgements are planned, and the players are by default those that have results.
     Raises CatalogError for an unknown suite, language or model, or a model that cannot do what it must.
     """
-    catalog, tree = load_catalog(Path(models)), ResultsTree(Path(results))
+    catalog, tree = load_catalog(Path(models)), ResultsTree(Path(results), repeat=part.repeat)
     suite = load_suite(Path(prompts), name)
     for player in part.players:
         catalog.model(player, "player")

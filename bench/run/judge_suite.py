@@ -25,6 +25,7 @@ def judge_suite(
     retry_failed: bool = False,
     refresh_stale: bool = False,
     shard: Shard | None = None,
+    repeat: int = 1,
     reparse: bool = False,
     batch: bool = False,
     poll_seconds: float = 30.0,
@@ -57,7 +58,7 @@ def judge_suite(
     if (reparse and (batch or shard)) or (batch and cache is None):
         raise ValueError("reparse excludes batch and shard, and batch needs a cache")
     listener = listener or Listener()
-    part = Part(tuple(languages), tuple(players), tuple(judges), retry_failed, refresh_stale, shard)
+    part = Part(tuple(languages), tuple(players), tuple(judges), retry_failed, refresh_stale, shard, repeat)
     jobs = plan_suite(suite, part, results, models, prompts, talk=False)
     report = RunReport()
     if reparse:

@@ -62,7 +62,7 @@ def make_plan(
     refresh_stale: bool = False,
     shard: Shard | None = None,
 ) -> Plan:
-    """Plan what ``players`` need, or one shard of it.
+    """Plan what ``players`` need, or one shard of it, of the sample that ``tree`` lists.
 
     Without ``talk``, only judgements of complete conversations are planned. Temporary failures are always
     retried; ``retry_failed`` retries all, and ``refresh_stale`` replaces results whose inputs have changed.
@@ -77,7 +77,8 @@ def make_plan(
         return state == "missing" or (state == "stale" and refresh_stale)
 
     for player in players:
-        for cell in protocol.cells(player) if shard is None else shard.cells(protocol, player):
+        for first in protocol.cells(player) if shard is None else shard.cells(protocol, player):
+            cell = first.model_copy(update={"repeat": tree.repeat or 1})
             item = _cell_work(plan, protocol, tree, cell, judges, talk, wanted)
             if item.talk or item.judges:
                 plan.work.append(item.model_copy(update={"anew": retry_failed or refresh_stale}))

@@ -23,6 +23,7 @@ def run_suite(
     retry_failed: bool = False,
     refresh_stale: bool = False,
     shard: Shard | None = None,
+    repeat: int = 1,
     max_cost: Decimal | None = None,
     unknown_prices: bool = False,
     cluster: str | None = None,
@@ -40,6 +41,7 @@ def run_suite(
         retry_failed: Retry recorded failures, whatever the cause; default: temporary ones.
         refresh_stale: Re-run and replace results whose prompts or parameters have changed.
         shard: One part of the cells, for several machines; default: all.
+        repeat: Number of the sample: 2 plays every scene a second time, independent of the first.
         max_cost: US dollars. Once they are spent, no further call is sent that may cost anything.
         unknown_prices: With ``max_cost``, call models of unknown price all the same.
         cluster: Address of a Dask scheduler whose workers do the work.
@@ -57,7 +59,7 @@ def run_suite(
         StorageError: The results tree cannot be written.
     """
     listener = listener or Listener()
-    part = Part(tuple(languages), tuple(players), tuple(judges), retry_failed, refresh_stale, shard)
+    part = Part(tuple(languages), tuple(players), tuple(judges), retry_failed, refresh_stale, shard, repeat)
     jobs = plan_suite(suite, part, results, models, prompts)
     check_prices(jobs, Spending(max_cost, unknown_prices=unknown_prices), listener.warning)
     report = RunReport()

@@ -9,8 +9,8 @@ Three tables, each sorted by its key columns, so the order of files does not mat
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate
 
@@ -99,6 +99,9 @@ class Frames:
     scores: pd.DataFrame
     judgements: pd.DataFrame
     conversations: pd.DataFrame
+    openings: Mapping[tuple[str, str, str], str] = field(default_factory=dict)
+    """By player, character and situation, what two runs share if one may be a copy of the other; see
+    :func:`bench.scores.rows.opening_of`."""
 
     @property
     def names(self) -> list[str]:
@@ -217,6 +220,7 @@ def frames_of(
         conversations=_sorted(
             _table("conversations", [here + row for part in rows for row in part.conversations])
         ),
+        openings={scene: opening for part in rows for scene, opening in part.openings.items()},
     )
 
 

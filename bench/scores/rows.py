@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from decimal import Decimal
+from itertools import takewhile
 from pathlib import Path
 
 from bench.errors import RecordError
-from bench.records import Cell, Conversation, Judgement, re_asks
+from bench.records import Cell, Conversation, Judgement, re_asks, sha256_of
 from bench.results import ResultsTree
 from bench.scores.rules import is_stale, saw_refusal
 
@@ -32,6 +33,8 @@ class PlayerRows:
     conversations: list[Row] = field(default_factory=list)
     judgements: list[Row] = field(default_factory=list)
     scores: list[ScoreRow] = field(default_factory=list)
+    openings: dict[tuple[str, str, str], str] = field(default_factory=dict)
+    """:func:`opening_of` each conversation, by player, character and situation."""
 
 
 def player_rows(
@@ -81,6 +84,7 @@ def player_rows(
         if scene in talks:
             raise _twice(tree.conversation_path(talk))
         talks[scene] = talk
+        rows.openings[player, *scene] = opening_of(talk)
         rows.conversations.append((player, *scene, *_conversation_values(talk)))
     seen: set[tuple[str, str, str]] = set()
     for judgement in filter(belongs, judgements):
@@ -93,6 +97,20 @@ def player_rows(
         values = _judgement_values(judgement, talks.get(scene))
         rows.judgements.append((player, *scene, judgement.judge, *values))
     return rows
+
+
+def opening_of(talk: Conversation) -> str:
+    """What identifies a conversation's sample: its repeat number, its seed, and all up to the first answer.
+
+    Two runs that share it have, or may have, the same replies: each request depends on the replies before it,
+    so the cache can only have answered a later one if it has answered the first. Empty if no call was made.
+    """
+    call = next((call for call in talk.calls if call.role == "player"), None)
+    first = next(iter(talk.answers()), None)
+    if call is None or first is None:
+        return ""
+    before = [message.plain() for message in takewhile(lambda message: message is not first, talk.messages)]
+    return sha256_of([talk.repeat, call.seed, *before, first.plain()])
 
 
 def _twice(path: Path) -> RecordError:

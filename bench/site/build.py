@@ -13,7 +13,7 @@ from bench.boards.loading import all_suites, counting_judges, load_board
 from bench.catalog import Catalog, load_catalog
 from bench.errors import SiteError
 from bench.records import PlayerInfo
-from bench.results import ResultsTree
+from bench.results import ResultsTree, repeat_in
 from bench.scores.external import FOLDER, load_aliases, load_published, published_lists
 from bench.scores.frame import Frames, frames_of
 from bench.site import paths
@@ -259,7 +259,8 @@ class _Build:
         others = []
         for info in infos if len(infos) <= FEW else ():
             folder = self.tree.player_folder(place.suite, place.language, info.player)
-            scenes = frozenset(path.stem for path in (folder / "conversations").glob("*.json"))
+            files = (folder / "conversations").glob("*.json")
+            scenes = frozenset(path.stem for path in files if repeat_in(path) == 1)
             others.append((info, scenes))
         return [PlayerJob(place, info, tuple(others)) for info in infos]
 

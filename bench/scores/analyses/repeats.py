@@ -1,8 +1,13 @@
-"""The same player twice: how much a score moves without any difference to measure."""
+"""The same player twice: how much a score moves without any difference to measure.
+
+Only independent samples count. A conversation whose first exchange, repeat number and seed are those of the
+other run may come from the response cache, so it is left out and counted as a copy.
+"""
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from itertools import combinations
 
 import pandas as pd
@@ -14,10 +19,12 @@ from bench.scores.correlation import rho
 from bench.scores.frame import Frames
 from bench.scores.paper import published
 
+COPIES = "every scene is a copy of the other run's; `bench run --repeat 2` makes a new sample"
 COLUMNS = [
     "player",
     "other",
     "scenes",
+    "copies",
     "score",
     "other_score",
     "difference",
@@ -40,49 +47,64 @@ def same_settings(info: PlayerInfo) -> str:
 
 def repeats_within(frames: Frames) -> pd.DataFrame:
     """Pairs of players of one board that are the same model in the same settings; columns as below."""
-    finals = scene_finals(frames)
+    samples = _Samples(frames)
     groups: dict[str, list[str]] = {}
     for info in frames.players:
         groups.setdefault(same_settings(info), []).append(info.player)
     pairs = [pair for group in groups.values() for pair in combinations(sorted(group), 2)]
-    rows = [_row(a, b, _of(finals, a), _of(finals, b)) for a, b in sorted(pairs)]
+    rows = [_row(a, b, samples.of(a), samples.of(b)) for a, b in sorted(pairs)]
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
 def repeats_between(first: Frames, second: Frames) -> pd.DataFrame:
     """Players that two results trees both have in the same settings, one row each.
 
-    ``difference``: the second run's mean minus the first's over the scenes that both scored, with its
-    interval;
+    ``scenes``: scenes that both scored, without the ``copies``;
+    ``difference``: the second run's mean minus the first's over these, with its interval;
     ``noise``: the standard deviation that one run of one scene has by chance (of the differences, over root
     2);
     ``spearman``: whether the same scenes go well in both runs.
     """
-    ours, theirs = scene_finals(first), scene_finals(second)
+    ours, theirs = _Samples(first), _Samples(second)
     settings = {info.player: same_settings(info) for info in second.players}
     rows = [
-        _row(info.player, info.player, _of(ours, info.player), _of(theirs, info.player))
+        _row(info.player, info.player, ours.of(info.player), theirs.of(info.player))
         for info in first.players
         if settings.get(info.player) == same_settings(info)
     ]
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
-def _of(finals: pd.Series, player: str) -> pd.Series:
-    """A player's finals by (character, situation)."""
-    return finals[finals.index.get_level_values("player") == player].droplevel("player")
+class _Samples:
+    """The scored conversations of a board."""
+
+    def __init__(self, frames: Frames) -> None:
+        self._finals = scene_finals(frames).rename("final")
+        self._openings = frames.openings
+
+    def of(self, player: str) -> pd.DataFrame:
+        """A player's finals and openings by (character, situation)."""
+        table = self._finals[self._finals.index.get_level_values("player") == player].to_frame()
+        table["opening"] = [self._openings.get(scene, "") for scene in table.index]
+        return table.droplevel("player")
 
 
-def _row(player: str, other: str, first: pd.Series, second: pd.Series) -> dict[str, object]:
-    both = pd.DataFrame({"first": first, "second": second}).dropna()
+def _row(player: str, other: str, one: pd.DataFrame, two: pd.DataFrame) -> dict[str, object]:
+    both = one.add_prefix("one_").join(two.add_prefix("two_"), how="inner")
+    copied = (both["one_opening"] == both["two_opening"]) & (both["one_opening"] != "")
+    copies = int(copied.sum())
+    both = both.loc[~copied, ["one_final", "two_final"]].set_axis(["first", "second"], axis=1).dropna()
     difference = both["second"] - both["first"]
     made = mean_estimate(difference)
+    if copies and both.empty:
+        made = replace(made, reason=COPIES)
     noise = published(float(difference.std()) / math.sqrt(2)) if len(both) > 1 else None
     alike = rho(both["first"].tolist(), both["second"].tolist())
     return {
         "player": player,
         "other": other,
         "scenes": len(both),
+        "copies": copies,
         "score": published(float(both["first"].mean())) if len(both) else None,
         "other_score": published(float(both["second"].mean())) if len(both) else None,
         **made.cells("difference"),

@@ -246,15 +246,16 @@ _TABLES: tuple[tuple[str, str, str, str, Callable[[Material], pd.DataFrame]], ..
     (
         "repeats",
         "The same player twice on this board",
-        "Players of the same model and settings: any difference is chance.",
+        "Players of the same model and settings: any difference is chance. `copies` are scenes with the same "
+        "first exchange, repeat number and seed: they may come from the response cache and do not count.",
         "no two players are the same model in the same settings",
         lambda m: repeats_within(m.frames),
     ),
     (
         "second_run",
         "The same board twice",
-        "Each player's second run against its first.",
-        "no second results tree was given, or it holds no player in the same settings",
+        "Each player's second run against its first. `copies`: as above.",
+        "no second run was given, or it holds no player in the same settings",
         _again,
     ),
     (
