@@ -261,7 +261,7 @@ R = TypeVar("R", Conversation, Judgement)
 
 
 def digest_of(record: Sealed) -> str:
-    """The digest that ``record`` ought to carry."""
+    """The digest that ``record`` should have."""
     data = record.plain()
     data.pop("digest", None)
     return sha256_of(data)

@@ -10,7 +10,7 @@ from bench.agreement.coefficients import Coefficient, Resampling
 from bench.scores.bootstrap import NOISE_DECIMALS, Array
 
 NOBODY = "nobody annotated it"
-ONE_ANNOTATOR = "one annotator: there is nobody to compare with"
+ONE_ANNOTATOR = "only one annotator, so there is nothing to compare"
 
 
 def alpha_of(table: pd.DataFrame, resampling: Resampling) -> Coefficient:

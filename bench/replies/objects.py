@@ -40,7 +40,7 @@ class JsonReply:
 
     data: dict[str, Any]
     repairs: set[str]
-    """Slugs of ``REPAIRS``; whoever reads the object adds its own."""
+    """Slugs of ``REPAIRS``; the readers of single replies add their own."""
     source: str
     """The text it was read from."""
     start: int

@@ -43,7 +43,7 @@ def run_suite(
         shard: One part of the cells, for several machines; default: all.
         repeat: Number of the sample: 2 plays every scene a second time, independent of the first.
         max_cost: US dollars. Once they are spent, no further call is sent that may cost anything.
-        unknown_prices: With ``max_cost``, call models of unknown price all the same.
+        unknown_prices: With ``max_cost``, call models of unknown price anyway.
         cluster: Address of a Dask scheduler whose workers do the work.
         results, models, prompts: The results tree, the catalog and the folder of suites and templates.
         cache: Folder of the response cache; None: no cache.

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import re
+from functools import lru_cache
 from pathlib import Path
 
 import click
@@ -33,6 +34,7 @@ def run(*words: str) -> Result:
     return CliRunner().invoke(cli, ["agreement", *words])
 
 
+@lru_cache
 def of_study(results: Path, *words: str) -> str:
     made = run("synthetic", "-l", "en", "--study", STUDY, "--results", str(results), *words)
     assert made.exception is None, made.exception
@@ -113,6 +115,7 @@ def test_csv_holds_every_figure_of_the_json(results: Path) -> None:
 def test_output_is_written_once(results: Path, tmp_path: Path) -> None:
     path = tmp_path / "deep" / "agreement.json"
     assert "written" in of_study(results, "--format", "json", "-o", str(path))
+    of_study.cache_clear()
     assert "unchanged" in of_study(results, "--format", "json", "-o", str(path))
     assert json.loads(path.read_text(encoding="utf-8"))["name"] == STUDY
 

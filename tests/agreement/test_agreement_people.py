@@ -73,7 +73,7 @@ def test_alpha_by_hand() -> None:
 @pytest.mark.parametrize(
     ("columns", "reason"),
     [
-        ([[1, 2, 3]], "one annotator: there is nobody to compare with"),
+        ([[1, 2, 3]], "only one annotator, so there is nothing to compare"),
         ([[1, 2, np.nan], [np.nan, np.nan, 3]], "no item was scored by two annotators"),
         ([[3, 3, 3], [3, 3, 3]], "all scores are the same, so alpha is undefined"),
     ],
@@ -86,7 +86,7 @@ def test_alpha_that_does_not_exist_says_why(columns: list[list[float]], reason: 
 def test_one_annotator_has_no_pair_and_no_means() -> None:
     made = people(table([1, 2, 3, 4]))
     assert made.pairs == ()
-    assert made.reason == "one annotator: there is nobody to compare with"
+    assert made.reason == "only one annotator, so there is nothing to compare"
     assert made.each[0].with_mean_of_others.value is None
     assert made.each[0].with_mean_of_others.reason == made.reason
     assert made.each[0].items == 4

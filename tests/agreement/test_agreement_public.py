@@ -86,6 +86,6 @@ def test_the_example_of_the_page_is_true(made: Agreement) -> None:
 
 
 def test_one_human_column_leaves_no_agreement_of_people(made: Agreement) -> None:
-    assert made.people.reason == "one annotator: there is nobody to compare with"
+    assert made.people.reason == "only one annotator, so there is nothing to compare"
     assert all(alpha.value is None for alpha in made.people.alpha)
     assert made.people.pairs == ()

@@ -74,7 +74,7 @@ def shuffled(frames: Frames, seed: int) -> Frames:
     return replace(frames, **tables, players=frames.players[::-1])
 
 
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=6)
 @given(st.integers(0, 1000))
 def test_order_of_rows_never_matters(frames: Frames, made: Board, seed: int) -> None:
     assert board_of(shuffled(frames, seed), resamples=200) == made
@@ -108,7 +108,7 @@ def test_duplicate_of_the_only_judge_changes_nothing(tmp_path: Path) -> None:
         assert getattr(first, name) == getattr(second, name)
 
 
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=6)
 @given(st.lists(st.integers(1, 9), min_size=3, max_size=3), st.sampled_from([2.0, 0.5, 0.1, 7.0]))
 def test_only_proportions_of_weights_matter(frames: Frames, weights: list[int], factor: float) -> None:
     one = {name: float(w) for name, w in zip(CRITERIA, weights, strict=True)}

@@ -129,7 +129,7 @@ def test_one_annotator_and_one_judge_say_why_there_is_no_more(tmp_path: Path) ->
     add_study(tree, {"ann": NOISE["ann"]})
     build_site(tree, output=tmp_path / "site")
     page = (tmp_path / "site" / PAGE).read_text(encoding="utf-8")
-    assert "one annotator: there is nobody to compare with" in page
+    assert "only one annotator, so there is nothing to compare" in page
     assert "one judge: there is nothing to combine" in page
 
 

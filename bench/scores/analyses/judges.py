@@ -14,7 +14,7 @@ from bench.scores.correlation import rho, tau
 from bench.scores.frame import SCENE, Frames
 from bench.scores.paper import published
 
-ONE_JUDGE = "one judge: there is nobody to compare it with"
+ONE_JUDGE = "the board has only one judge"
 
 
 def by_judge(frames: Frames) -> pd.DataFrame:
@@ -81,7 +81,7 @@ def ordinal_alpha(table: pd.DataFrame) -> tuple[float | None, str | None]:
     if both.shape[1] == 0:
         return None, "no turn has verdicts of two judges"
     if len(np.unique(both[~np.isnan(both)])) < 2:
-        return None, "all scores are the same: agreement cannot be told from habit"
+        return None, "all scores are the same, so agreement cannot be distinguished from habit"
     return published(float(krippendorff.alpha(both, level_of_measurement="ordinal"))), None
 
 

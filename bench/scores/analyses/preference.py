@@ -1,8 +1,8 @@
 """Do judges favour themselves, or models of their own family?
 
-A judge may rightly give its own kind more, where that is better. So it is measured against the other judges
-on the same conversations: how much more than they it gives its own kind, minus how much more it gives the
-rest. With one judge, or without a player outside, the question has no answer, and the row says so.
+A judge may be right to score its own kind higher, if they are better. So we compare it with the other judges
+on the same conversations: its extra points for its own kind, minus its extra points for everyone else. With
+one judge, or without neutral players, the question has no answer, and the row says so.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ def judge_models(frames: Frames, catalog: Catalog | None) -> dict[str, JudgeMode
 def preference(frames: Frames, models: Mapping[str, JudgeModel]) -> pd.DataFrame:
     """Two rows per judge: ``kind`` self (players that are the judge's model) and family (its relatives).
 
-    ``preference`` is in points of the final score. Per scene: the mean over its own players of (this judge
-    minus the other judges), minus the same mean over players of no judge's family. Only judges of other
-    families are compared with, and only conversations that all of them judged. The interval is over scenes,
-    two-way clustered: it does not say how much two players of no family differ in this anyhow. ``chance``
-    does: the share of players (the own ones and all others) that stand out at least as much from the others.
+    ``preference`` is in points of the final score. Per scene: the mean over the judge's own players of (this
+    judge minus the other judges), minus the same mean over players of no judge's family. The other judges
+    are those of other families, and only conversations that all of them judged count. The interval is over
+    scenes, two-way clustered. It does not say how much unrelated players differ from each other here.
+    ``chance`` does: the share of players that stand out from the others at least as much as the judge's own.
     """
     table = judge_table(frames)
     rows = []

@@ -25,7 +25,7 @@ def question_variety(turns: pd.DataFrame) -> pd.DataFrame:
     pairs of runs, then over scenes, with its interval. ``same``: the share of pairs whose questions are word
     for word the same. ``baseline``: the overlap of questions in the same turn of scenes that share neither
     character nor situation: what two questions have in common by language and interrogator alone. The nearer
-    ``overlap`` comes to it, the less a player could have known the question beforehand; ``same`` should be 0.
+    ``overlap`` is to it, the less a player could have known the question beforehand; ``same`` should be 0.
     """
     rows = []
     for turn in sorted(set(turns["turn"])):

@@ -38,9 +38,9 @@ class Analysis(Record):
     """How to read it."""
     columns: tuple[str, ...]
     rows: tuple[dict[str, JsonValue], ...]
-    """A figure that does not exist is null; the row's ``reason`` says why."""
+    """A missing figure is null; the row's ``reason`` says why."""
     reason: str | None
-    """Why there is no row; null where there is one."""
+    """Why the table is empty; null if it has rows."""
 
 
 class Report(Record):
@@ -54,20 +54,20 @@ class Report(Record):
     analyses: tuple[Analysis, ...]
 
     def rows_of(self, name: str) -> tuple[dict[str, JsonValue], ...]:
-        """The rows of the table ``name``; none where the report lacks it."""
+        """The rows of the table ``name``; empty if the report does not have it."""
         return next((table.rows for table in self.analyses if table.name == name), ())
 
 
 @dataclass(frozen=True)
 class Material:
-    """What the analyses are made of."""
+    """The data that the analyses use."""
 
     frames: Frames
     turns: pd.DataFrame
     """From :func:`bench.scores.analyses.texts.turns_of`."""
     judges: Mapping[str, JudgeModel] = field(default_factory=dict)
     scenes: list[Scene] | None = None
-    """Those that the suite asks for; without them, those that any player was given."""
+    """The scenes that the suite asks for. None: those that any player has played."""
     others: Mapping[str, Frames] = field(default_factory=dict)
     """Boards of the same players with another interrogator or other judges, by name."""
     again: Frames | None = None
@@ -75,7 +75,7 @@ class Material:
 
 
 def report(material: Material, only: Sequence[str] = ()) -> Report:
-    """Every analysis of a board, or those called ``only``. Raises UserError where there is no such."""
+    """All analyses of a board, or those named in ``only``. Raises UserError for an unknown name."""
     names = [table[0] for table in _TABLES]
     for name in only:
         if name not in names:
@@ -139,7 +139,7 @@ _TABLES: tuple[tuple[str, str, str, str, Callable[[Material], pd.DataFrame]], ..
     (
         "by_turn",
         "Score by turn",
-        "Does the character hold? `change` is against the first turn of the same conversations.",
+        "Do players stay in character? `change` is measured from the first turn of the same conversations.",
         "nothing is scored, or the verdicts are not of single turns",
         lambda m: by_turn(m.frames),
     ),
@@ -153,14 +153,14 @@ _TABLES: tuple[tuple[str, str, str, str, Callable[[Material], pd.DataFrame]], ..
     (
         "scenes",
         "Mean score of each scene",
-        "Over the players that have a score there, before length normalisation.",
+        "Mean over the players that have a score there, before length normalisation.",
         _NOTHING,
         lambda m: scene_means(m.frames),
     ),
     (
         "sides",
         "Mean score of each player by character and by situation",
-        "Over its conversations there, before length normalisation.",
+        "Mean over its conversations there, before length normalisation.",
         _NOTHING,
         lambda m: side_means(m.frames),
     ),
@@ -174,7 +174,7 @@ _TABLES: tuple[tuple[str, str, str, str, Callable[[Material], pd.DataFrame]], ..
     (
         "leniency",
         "Leniency of judges",
-        "`offset`: how far a judge lies above the mean of all judges on the same conversations.",
+        "`offset`: a judge's scores minus the mean of all judges on the same conversations.",
         "there is no judge",
         lambda m: leniency(m.frames),
     ),
@@ -189,13 +189,14 @@ _TABLES: tuple[tuple[str, str, str, str, Callable[[Material], pd.DataFrame]], ..
         "judge_pairs",
         "Pairs of judges",
         "Spearman over conversations and over players' means, Kendall over players' means.",
-        "one judge: there is nobody to compare it with",
+        "the board has only one judge",
         lambda m: pairwise(m.frames),
     ),
     (
         "preference",
         "Self-preference and family preference of judges",
-        "How much more than the other judges a judge gives its own kind, beyond what it gives the rest.",
+        "Whether a judge favours its own model or family: its scores for them minus the other judges', "
+        "compared with the same difference for all other players.",
         "there is no judge",
         lambda m: preference(m.frames, m.judges),
     ),
@@ -203,7 +204,7 @@ _TABLES: tuple[tuple[str, str, str, str, Callable[[Material], pd.DataFrame]], ..
         "judges_apart",
         "Players on whom the judges differ",
         "`apart`: the judges' own means of a player, largest minus smallest, where all of them judged.",
-        "one judge: there is nobody to compare it with",
+        "the board has only one judge",
         lambda m: judges_apart(m.frames),
     ),
     (
@@ -217,7 +218,7 @@ _TABLES: tuple[tuple[str, str, str, str, Callable[[Material], pd.DataFrame]], ..
         "boards_alone",
         "The board by each judge alone",
         "The paper's numbers as if this judge alone had judged, for each weighting of the criteria.",
-        "one judge: it is the board itself",
+        "one judge: its board is the board itself",
         lambda m: boards_alone(m.frames),
     ),
     (
@@ -261,21 +262,21 @@ _TABLES: tuple[tuple[str, str, str, str, Callable[[Material], pd.DataFrame]], ..
     (
         "judge_swap",
         "Judges swapped",
-        "Kendall's tau of the boards that each judge alone would make; the last row is the mean.",
+        "Kendall's tau between the boards of single judges; the last row is the mean.",
         _NOTHING,
         lambda m: swapped(judge_boards(m.frames)),
     ),
     (
         "board_swap",
         "Interrogator or judges swapped",
-        "Kendall's tau of the boards of several suites over the same players; the last row is the mean.",
+        "Kendall's tau between the boards of several suites with the same players; the last row is the mean.",
         "no other suite was given to compare with",
         _other_boards,
     ),
     (
         "ledger",
         "Ledger",
-        "What became of every judgement that the board ought to have.",
+        "How many of the expected judgements exist, and why the others do not.",
         "there is no judge",
         _ledger,
     ),

@@ -1,4 +1,4 @@
-"""Does the character hold as the talk goes on? Scores by turn."""
+"""Scores by turn: do players stay in character as a conversation goes on?"""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def by_turn(frames: Frames) -> pd.DataFrame:
     ``score``: mean over conversations of the turn's score (over criteria, then judges), with ``low`` and
     ``high``.
     ``change``: the same minus the first turn's, over the conversations that have both, with its interval.
-    Later turns exist in longer situations only; so compare turns by ``change``, not by ``score``.
+    Only longer situations have later turns, so compare turns by ``change``, not by ``score``.
     Empty where a verdict's turns are not those of the conversation.
     """
     if not facts_of(frames.protocol).multi_turn:
@@ -70,7 +70,7 @@ COLUMNS = [
 
 
 def _turn_finals(frames: Frames) -> tuple[list[str], list[int], Array]:
-    """Players, turns, and an array players x characters x situations x turns; NaN where there is none.
+    """Players, turns, and an array players x characters x situations x turns; NaN where a turn has no score.
 
     Each value is the mean over judges of the mean over criteria.
     """
