@@ -49,8 +49,7 @@ def judge_suite(
     Other arguments: see :func:`bench.run_suite`.
 
     Returns:
-        What was done. ``reparsed`` counts re-parsed judgements; ``unanswered`` lists requests whose batch
-        ended before they were answered.
+        What was done; ``unanswered`` lists requests whose batch ended before they were answered.
 
     Raises:
         UserError: As of :func:`bench.run_suite`.
@@ -72,7 +71,7 @@ def judge_suite(
 
         judge_in_batches(jobs, folder, limits, poll_seconds, report, listener)
         return report
-    if folder is not None:
+    if folder:
         _mention_pending(folder, suite, listener)
     if work := with_work(jobs, report, listener):
         run_async(lambda: execute(work, folder, max_cost, report, listener))
