@@ -105,7 +105,28 @@ class Voice(Entry):
     format: Literal["wav", "mp3", "flac"] = "wav"
 
 
-class Model(Entry):
+class LocalServer(Entry):
+    """Options of the server of a GGUF file."""
+
+    context: int = Field(default=8192, ge=256)
+    """Tokens of context of each call."""
+    threads: int | None = Field(default=None, ge=1)
+    """None: as many as the machine has cores, up to 8."""
+    gpu_layers: int | None = Field(default=None, ge=0)
+    """Layers of the model that are computed by the graphics card; None: as many as fit."""
+    chat_template: str = ""
+    """A Jinja template instead of the file's own, or ``chatml``."""
+
+
+class LocalFile(LocalServer):
+    """A GGUF file that `bench` serves itself. Equal ones share a server."""
+
+    path: Path
+    sha256: str | None = None
+    """None: not checked."""
+
+
+class Model(LocalServer):
     """A model with its settings. The same model at two temperatures is two entries."""
 
     provider: str
@@ -133,6 +154,10 @@ class Model(Entry):
     """How it speaks, for speech models (``modalities`` of the chat API)."""
     recordings: str = ""
     """For a provider of recordings: the folder of the answers, relative to the folder of models.toml."""
+    file: str = ""
+    """For the embedded provider: a GGUF file to serve, relative to the folder of models.toml."""
+    sha256: str | None = Field(default=None, pattern="^[0-9a-f]{64}$")
+    """SHA-256 of ``file``, which identifies the model in records and in the cache."""
 
     @property
     def free(self) -> bool:
@@ -211,6 +236,14 @@ class Catalog:
         entry = self.model(name)
         return self.path.parent / entry.recordings if self.providers[entry.provider].recorded else None
 
+    def local_file(self, name: str) -> LocalFile | None:
+        """The GGUF file of the model, with the options of its server; None if it has no file of its own."""
+        entry = self.model(name)
+        if not entry.file:
+            return None
+        options = entry.model_dump(include=set(LocalServer.model_fields))
+        return LocalFile(path=self.path.parent / entry.file, sha256=entry.sha256, **options)
+
     def player_info(self, name: str, sampling: Mapping[str, JsonValue]) -> PlayerInfo:
         """The content of player.json for the model called ``name``, run with ``sampling``."""
         model = self.model(name, "player")
@@ -235,6 +268,7 @@ def load_catalog(path: Path) -> Catalog:
         if entry.provider not in providers:
             raise unknown_name(entry.provider, providers, "provider", where)
         _check_recordings(entry, providers[entry.provider], where)
+        _check_file(entry, providers[entry.provider], where)
         models[checked_id(name, where)] = entry
     if not models:
         hint = "Add a [providers.NAME] and a [models.NAME] table, as in the models.toml of Dramaturg."
@@ -250,6 +284,22 @@ def _check_recordings(entry: Model, provider: Provider, where: str) -> None:
     if entry.recordings and not provider.recorded:
         hint = f'Remove it, or use a provider with base_url = "{RECORDINGS_URL}".'
         raise CatalogError("key 'recordings' is only for a provider of recordings", where=where, hint=hint)
+
+
+def _check_file(entry: Model, provider: Provider, where: str) -> None:
+    """Raise CatalogError unless a GGUF file has a checksum and a provider that serves it, and only it has
+    options."""
+    if not entry.file:
+        needless = sorted(entry.model_fields_set & {"sha256", *LocalServer.model_fields})
+        if needless:
+            hint = 'Add `file = "models/NAME.gguf"`, or remove it.'
+            raise CatalogError(f"key {needless[0]!r} is only for a GGUF file", where=where, hint=hint)
+    elif not provider.embedded:
+        hint = f'Remove it, or use a provider with base_url = "{EMBEDDED_URL}".'
+        raise CatalogError("key 'file' is only for the embedded provider", where=where, hint=hint)
+    elif entry.sha256 is None:
+        hint = f"Add the SHA-256 that `sha256sum {entry.file}` prints."
+        raise CatalogError("key 'sha256' is missing", where=where, hint=hint)
 
 
 def _tables(tables: Mapping[str, object], key: str, path: Path) -> dict[str, object]:

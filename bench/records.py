@@ -107,6 +107,8 @@ class Call(Record):
     turn: int = Field(ge=1)
     provider: str
     model: str
+    model_sha256: str | None = None
+    """SHA-256 of the model's GGUF file, for local models that have one."""
     parameters: dict[str, JsonValue]
     outcome: Outcome
     finish_reason: str | None = None
@@ -252,6 +254,8 @@ class PlayerInfo(Record):
     weights: Openness
     licence: str
     parameters_billion: float | None = None
+    sha256: str | None = None
+    """SHA-256 of the model's GGUF file, for local models that have one."""
     sampling: dict[str, JsonValue]
     system_extra: str = ""
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from bench.catalog import Catalog, Model, Provider
+from bench.catalog import Catalog, LocalFile, Model, Provider
 from bench.chat.answers import Answer
 from bench.chat.body import body_of, body_text
 from bench.chat.budget import Budget
@@ -28,6 +28,7 @@ from bench.records import Outcome, Usage
 
 if TYPE_CHECKING:
     from bench.chat.endpoint import Endpoint
+    from bench.local import LocalServers
 
 FIRST_POLL, LONGEST_POLL = 0.02, 0.5
 """Polling interval in seconds while another process has the same request in flight."""
@@ -39,6 +40,10 @@ FAILED_OUTCOMES: dict[str, Outcome] = {
 """Outcome of a call by the kind of its last fault; every other kind is ``transport``."""
 
 
+_Place = tuple[str, LocalFile | None]
+"""What serves a model: the name of its provider and, for a local model, its GGUF file."""
+
+
 @dataclass(frozen=True, slots=True)
 class Prepared:
     """A request as it would be sent, and the key of its answer in the cache."""
@@ -46,6 +51,7 @@ class Prepared:
     request: ChatRequest
     model: Model
     provider: Provider
+    place: _Place
     body: str
     key: str
 
@@ -74,9 +80,8 @@ class Chat:
     Args:
         catalog: The providers and models that may be called.
         cache: Where replies are kept; None: nowhere.
-        embedded: Starts the embedded model's server and returns the base URL of its API. Called in a thread
-            at the first call that the cache does not answer. Whoever passes it also stops the server.
-        embedded_identity: Stands for the embedded model's URL in cache keys.
+        local: Starts the server of a local model, in a thread, at the first call that the cache does not
+            answer. The caller closes it.
         retry: The retry policy.
         on_call: Called with every request and its reply, cached replies included.
         max_cost: US dollars. Once they are spent, a call that may cost more raises BudgetReached.
@@ -91,8 +96,7 @@ class Chat:
         catalog: Catalog,
         *,
         cache: ResponseCache | None = None,
-        embedded: Callable[[], str] | None = None,
-        embedded_identity: Callable[[], str] = lambda: "embedded",
+        local: LocalServers | None = None,
         retry: RetryPolicy | None = None,
         on_call: Callable[[ChatRequest, Reply], None] | None = None,
         max_cost: Decimal | None = None,
@@ -104,14 +108,13 @@ class Chat:
         self.cache = cache
         self.stats = Stats()
         self._budget = Budget(max_cost, self.stats)
-        self._embedded = embedded
-        self._embedded_identity = embedded_identity
+        self._local = local
         self._retry = retry or RetryPolicy()
         self._on_call = on_call
         self._environment = Environment(environ, dotenv)
         self._expected = frozenset(models)
-        self._endpoints: dict[str, asyncio.Task[Endpoint]] = {}
-        self._identities: dict[str, str] = {}
+        self._endpoints: dict[_Place, asyncio.Task[Endpoint]] = {}
+        self._identities: dict[_Place, str] = {}
         self._flights: dict[str, _Flight] = {}
         self._succeeded: set[str] = set()
 
@@ -124,11 +127,7 @@ class Chat:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        opening = list(self._endpoints.values())
-        self._endpoints.clear()
-        for endpoint in await asyncio.gather(*opening, return_exceptions=True):
-            if not isinstance(endpoint, BaseException):
-                await endpoint.close()
+        await self._close(list(self._endpoints))
 
     async def ask(self, request: ChatRequest) -> Reply:
         """The reply to ``request``.
@@ -145,16 +144,34 @@ class Chat:
             self._on_call(request, reply)
         return reply
 
+    async def keep_local(self, models: Iterable[str]) -> None:
+        """Stop the servers of local models that none of ``models`` needs, to free their memory.
+
+        Call it while no call is under way.
+        """
+        needed = {self.catalog.local_file(name) for name in models}
+        await self._close([place for place in self._endpoints if place[1] and place[1] not in needed])
+        if self._local is not None:
+            await asyncio.to_thread(self._local.stop_except, needed | {None})
+
+    async def _close(self, places: Iterable[_Place]) -> None:
+        """Close the connections of ``places``."""
+        opening = [self._endpoints.pop(place) for place in places]
+        for endpoint in await asyncio.gather(*opening, return_exceptions=True):
+            if not isinstance(endpoint, BaseException):
+                await endpoint.close()
+
     def prepared(self, request: ChatRequest) -> Prepared:
         """``request`` as it would be sent, with its cache key; sends and starts nothing."""
         model = self.catalog.model(request.model)
         provider = self.catalog.providers[model.provider]
-        if model.provider not in self._identities:
-            identity = self._embedded_identity() if provider.embedded else provider.base_url.rstrip("/")
-            self._identities[model.provider] = identity
+        place = (model.provider, self.catalog.local_file(request.model))
+        if place not in self._identities:
+            local = self._local if provider.embedded else None
+            self._identities[place] = local.identity(place[1]) if local else provider.base_url.rstrip("/")
         body = body_text(body_of(request, model, provider))
-        key = ResponseCache.key(self._identities[model.provider], body, request.sample, request.repeat)
-        return Prepared(request, model, provider, body, key)
+        key = ResponseCache.key(self._identities[place], body, request.sample, request.repeat)
+        return Prepared(request, model, provider, place, body, key)
 
     def kept(self, prepared: Prepared) -> Reply | None:
         """The reply in the cache; None without one, or if the request has to be sent all the same."""
@@ -248,23 +265,24 @@ class Chat:
         return Reply(FAILED_OUTCOMES.get(fault.kind, "transport"), detail=detail, attempts=attempts)
 
     async def _endpoint(self, prepared: Prepared) -> Endpoint:
-        """The provider's endpoint, opened by the first call that needs it."""
-        name = prepared.model.provider
-        opening = self._endpoints.get(name)
+        """The endpoint of the provider or local model, opened by the first call that needs it."""
+        place = prepared.place
+        opening = self._endpoints.get(place)
         if opening is None or (opening.done() and (opening.cancelled() or opening.exception())):
-            opening = asyncio.create_task(self._opened(name, prepared.provider))
-            self._endpoints[name] = opening
+            opening = asyncio.create_task(self._opened(place, prepared.provider))
+            self._endpoints[place] = opening
         return opening.result() if opening.done() else await asyncio.shield(opening)
 
-    async def _opened(self, name: str, provider: Provider) -> Endpoint:
+    async def _opened(self, place: _Place, provider: Provider) -> Endpoint:
+        name, file = place
         for other in sorted({self.catalog.model(model).provider for model in self._expected}):
             key_of(other, self.catalog.providers[other], self._environment)
         key = key_of(name, provider, self._environment)
         base_url = provider.base_url
         if provider.embedded:
-            if self._embedded is None:
-                raise ProviderError("the embedded model is not available here", where=f"provider {name}")
-            base_url = await asyncio.to_thread(self._embedded)
+            if self._local is None:
+                raise ProviderError("local models are not available here", where=f"provider {name}")
+            base_url = await asyncio.to_thread(self._local.start, file)
         elif not is_http(base_url):
             raise ProviderError(
                 f"invalid HTTP address {shown_url(base_url)!r}",

@@ -1,4 +1,4 @@
-"""One way to open a :class:`Chat` with all it needs: the response cache and the embedded model's server."""
+"""One way to open a :class:`Chat` with all it needs: the response cache and the servers of local models."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from bench.catalog import Catalog
 from bench.chat.cache import ResponseCache
 from bench.chat.client import Chat
 from bench.chat.requests import ChatRequest, Reply
+from bench.local import LocalServers
 
 
 @asynccontextmanager
@@ -25,7 +26,7 @@ async def open_chat(
     warn: Callable[[str], None] = warnings.warn,
     without_cache: str = "The run goes on without it.",
 ) -> AsyncIterator[Chat]:
-    """Open a Chat for the models of ``catalog``; on leaving, close its connections, cache and server.
+    """Open a Chat for the models of ``catalog``; on leaving, close its connections, cache and servers.
 
     Nothing is sent and no server is started before the first call that the cache cannot answer::
 
@@ -48,32 +49,20 @@ async def open_chat(
 
     Raises:
         ProviderError: From ``ask``, for a missing key, a wrong address or an unknown model.
-        EmbeddedModelError: From ``ask``, if the embedded model is not installed or does not start.
+        EmbeddedModelError: From ``ask``, if a local model is not installed or does not start.
+        ModelFileError: From ``ask``, if a GGUF file is missing, damaged or too large.
     """
     with ExitStack() as stack:
         responses = None
         if cache is not None:
             responses = stack.enter_context(ResponseCache(cache, warn, without=without_cache))
         slots = [provider.max_concurrent for provider in catalog.providers.values() if provider.embedded]
-
-        def start_embedded() -> str:
-            from bench.local import EmbeddedServer
-
-            return stack.enter_context(EmbeddedServer(slots=max(slots))).base_url
-
         async with Chat(
             catalog,
             cache=responses,
-            embedded=start_embedded,
-            embedded_identity=_embedded_identity,
+            local=stack.enter_context(LocalServers(max(slots, default=1))),
             on_call=on_call,
             max_cost=max_cost,
             models=models,
         ) as chat:
             yield chat
-
-
-def _embedded_identity() -> str:
-    from bench.local import embedded_identity
-
-    return embedded_identity()

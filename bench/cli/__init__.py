@@ -138,7 +138,7 @@ COMMANDS = {
         "Commit players with complete, valid evidence.",
         ("bench commit-results --dry-run",),
     ),
-    "serve-local": Listed("Maintain", "local:serve_local", "Serve the embedded model until Ctrl-C."),
+    "serve-local": Listed("Maintain", "local:serve_local", "Serve a local model until Ctrl-C."),
     "schemas": Listed("Maintain", "schemas:schemas", "Write the JSON Schemas of all files."),
 }
 """Every command. Its module, and what that needs, is imported when the command is called."""

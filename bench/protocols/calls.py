@@ -181,12 +181,14 @@ class Calls:
         """The parts of a model's catalog entry that its answers depend on."""
         entry = self.catalog.model(model)
         provider = self.catalog.providers[entry.provider]
+        local = {"sha256": entry.sha256, "chat_template": entry.chat_template} if entry.file else {}
         return {
             "provider": entry.provider,
             "model": entry.model,
             "system_role": provider.system_role if entry.system_role is None else entry.system_role,
             "parameters": self.parameters(role, model),
             "system_extra": entry.system_extra,
+            **{key: fact for key, fact in local.items() if fact},
         }
 
     def call_record(self, made: Try[T], turn: int, raw: str | None = None) -> Call:
@@ -198,6 +200,7 @@ class Calls:
             turn=turn,
             provider=entry.provider,
             model=entry.model,
+            model_sha256=entry.sha256,
             parameters=dict(request.parameters),
             outcome=reply.outcome,
             finish_reason=reply.finish_reason,

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from decimal import Decimal
+from itertools import chain
 from pathlib import Path
 
+from bench.catalog import LocalFile
 from bench.chat import open_chat
 from bench.files import remove_leftovers
 from bench.run.jobs import Job, models_called
+from bench.run.plan import CellWork
 from bench.run.progress import Listener, RunReport
 from bench.run.runner import run_plan
 
@@ -25,10 +29,18 @@ def with_work(jobs: Sequence[Job], report: RunReport, listener: Listener) -> lis
     return work
 
 
+def by_file(job: Job) -> list[Job]:
+    """``job`` split by the GGUF files of its players, so that only one of them is in memory at a time."""
+    works: dict[LocalFile | None, list[CellWork]] = {}
+    for item in job.plan.work:
+        works.setdefault(job.protocol.catalog.local_file(item.cell.player), []).append(item)
+    return [replace(job, plan=replace(job.plan, work=work)) for work in works.values()]
+
+
 async def execute(
     jobs: Sequence[Job], cache: Path | None, max_cost: Decimal | None, report: RunReport, listener: Listener
 ) -> None:
-    """Carry out ``jobs`` one after another."""
+    """Carry out ``jobs`` one after another, and so the players of each GGUF file."""
     async with open_chat(
         jobs[0].protocol.catalog,
         cache=cache,
@@ -40,7 +52,8 @@ async def execute(
         report.stats = chat.stats
         listener.started(report)
         try:
-            for job in jobs:
+            for job in chain.from_iterable(map(by_file, jobs)):
+                await chat.keep_local(models_called([job]))
                 await run_plan(job.protocol, job.plan, job.tree, chat.ask, report, listener.progressed)
                 if report.budget_reached:
                     break

@@ -11,8 +11,10 @@ from typing import Any
 
 import pytest
 
+from bench.catalog import LocalFile
 from bench.chat import Chat, ChatRequest, Reply, ResponseCache
 from bench.errors import ProviderError
+from bench.local import LocalServers
 from tests.chat.conftest import KEY, Play, asked, catalog
 from tests.scripted_server import (
     FAULTS,
@@ -225,13 +227,15 @@ def test_the_embedded_server_starts_at_the_first_miss_only(tmp_path: Path) -> No
     async def main(cache: ResponseCache) -> list[Reply]:
         async with ScriptedServer() as server:
 
-            def start() -> str:
-                starts.append(1)
-                return server.url
+            class Servers(LocalServers):
+                def identity(self, file: LocalFile | None) -> str:
+                    return "smol"
 
-            async with Chat(
-                catalog("embedded"), cache=cache, embedded=start, embedded_identity=lambda: "smol"
-            ) as chat:
+                def start(self, file: LocalFile | None) -> str:
+                    starts.append(file)
+                    return server.url
+
+            async with Chat(catalog("embedded"), cache=cache, local=Servers(1)) as chat:
                 return [await chat.ask(asked()), await chat.ask(asked("More?")), await chat.ask(asked())]
 
     with ResponseCache(tmp_path / "cache") as cache:

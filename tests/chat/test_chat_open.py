@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import pytest
 
-import bench.local
+import bench.local.servers
 from bench.chat import Reply, open_chat
 from bench.errors import ProviderError
 from tests.chat.conftest import asked, catalog
@@ -23,13 +23,13 @@ class Server:
 
     def __init__(self, url: str, slots: int) -> None:
         self.base_url = url
-        self.started_with.append(slots)
+        self.slots = slots
 
-    def __enter__(self) -> Server:
+    def start(self) -> None:
+        self.started_with.append(self.slots)
         type(self).running += 1
-        return self
 
-    def __exit__(self, *exc: object) -> None:
+    def stop(self) -> None:
         type(self).running -= 1
 
 
@@ -62,7 +62,9 @@ def test_the_embedded_server_starts_only_when_needed_and_ends_with_the_chat(
 ) -> None:
     async def main() -> None:
         async with ScriptedServer() as server:
-            monkeypatch.setattr(bench.local, "EmbeddedServer", lambda slots: servers(server.url, slots))
+            monkeypatch.setattr(
+                bench.local.servers, "EmbeddedServer", lambda file, slots: servers(server.url, slots)
+            )
             known = catalog("embedded", {"max_concurrent": 3})
             for _ in range(2):
                 async with open_chat(known, cache=tmp_path / "cache") as chat:

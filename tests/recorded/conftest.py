@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
-from bench.catalog import load_catalog
+from bench.catalog import LocalFile, load_catalog
 from bench.chat import Chat, RetryPolicy, Stats
+from bench.local import LocalServers
 from bench.protocols import protocol_for
 from bench.records import Call, Conversation, Judgement
 from bench.results import ResultsTree
@@ -81,6 +82,17 @@ def _asked(call: Call) -> dict[str, Any]:
     return call.model_dump(mode="json", include=kept, exclude={"usage": sound})
 
 
+class Recorded(LocalServers):
+    """Stands for the embedded model's server, which runs already or is replayed."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__(slots=1)
+        self._url = url
+
+    def start(self, file: LocalFile | None) -> str:
+        return self._url
+
+
 @dataclass(frozen=True)
 class Play:
     """Plays the recorded suite, or asks single questions, through the embedded server or its cassette."""
@@ -92,7 +104,7 @@ class Play:
         """A Chat without cache, retries or an environment."""
         return Chat(
             load_catalog(HERE / "models.toml"),
-            embedded=lambda: self.embedded_url,
+            local=Recorded(self.embedded_url),
             retry=RetryPolicy(attempts=1),
             environ={},
             dotenv=self.folder / ".env",

