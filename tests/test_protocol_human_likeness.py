@@ -224,7 +224,7 @@ def test_odd_replies_are_put_right_and_said_to_be(tiny: Other, reply: str, score
     assert repair in found.repairs
 
 
-def test_a_score_that_json_repair_would_guess_is_none(tiny: Other) -> None:
+def test_a_score_that_is_not_plain_is_a_fault(tiny: Other) -> None:
     found, script = judged(tiny, "{'analysis': 'a', 'band': '61-80', 'score': 65 - good}", said(70), said(70))
     assert "malformed" in script.prompts("judge")[1]
     assert found.turns[0].scores["human_likeness"] == 70

@@ -21,7 +21,7 @@ from bench.protocols.verdicts import Reading
 from bench.records import Cell, Conversation, Failure, Judgement, Message, Role, Scene, TurnVerdict
 from bench.replies import json_object
 from bench.replies.probes import Judged, Kind, judged, pattern_fault
-from bench.replies.values import boolean
+from bench.replies.values import boolean, reason
 from bench.suites import Item
 from bench.toml_entries import Entry, entry_from
 
@@ -212,7 +212,7 @@ def read_decision(text: str) -> Reading:
     turn = TurnVerdict(
         turn=1,
         scores={"passed": int(passed)},
-        reasons={"passed": str(found.data["reason"])},
+        reasons={"passed": reason(found.data, "reason", '"reason"', repairs)},
         detail={"verdict": "pass" if passed else "fail", "decided_by": "judge"},
     )
     return Reading((turn,), tuple(sorted(repairs)))

@@ -1,4 +1,4 @@
-"""Decodes one candidate text: with the standard decoder first, then with json-repair, within bounds."""
+"""Decodes one candidate text with the standard decoder, and cleans decoded values."""
 
 from __future__ import annotations
 
@@ -7,26 +7,21 @@ import re
 from dataclasses import dataclass
 from typing import Any, Final
 
-import json_repair
-
 from bench.replies.faults import ReplyFault
 
 MAX_DEPTH: Final = 64
 """Deeper nesting is not read; no reply we ask for has it."""
-MAX_REPAIR_CHARS: Final = 100_000
-MAX_REPAIR_BRACKETS: Final = 1_000
-"""json-repair is slow on long text and on many brackets, so beyond these bounds it is not used."""
 
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """Decoded data, the repairs it took, and whether json-repair had to guess."""
+    """Decoded data, the repairs it took, and whether the standard decoder could not read it."""
 
     data: Any
     repairs: frozenset[str]
-    guessed: bool = False
+    mended: bool = False
 
 
 def strictly(raw: str) -> Decoded | None:
@@ -46,20 +41,6 @@ def strictly(raw: str) -> Decoded | None:
             continue
         return Decoded(data, frozenset(repairs))
     return None
-
-
-def repairable(raw: str) -> bool:
-    """Whether ``raw`` is within the bounds for json-repair."""
-    return len(raw) <= MAX_REPAIR_CHARS and raw.count("{") + raw.count("[") <= MAX_REPAIR_BRACKETS
-
-
-def repaired(raw: str) -> Decoded | None:
-    """Decode ``raw`` with json-repair; None if it fails."""
-    try:
-        data = json_repair.repair_json(raw, return_objects=True, skip_json_loads=True)
-    except Exception:  # hostile text may make it fail in any way; then the text is unreadable
-        return None
-    return Decoded(data, frozenset({"json_repaired"}), guessed=True)
 
 
 def cleaned(value: Any, repairs: set[str], depth: int = 0) -> Any:

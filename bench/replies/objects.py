@@ -7,8 +7,9 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any, Final
 
-from bench.replies.decode import MAX_DEPTH, Decoded, cleaned, repairable, repaired, strictly
+from bench.replies.decode import MAX_DEPTH, Decoded, cleaned, strictly
 from bench.replies.faults import ReplyFault, shown
+from bench.replies.mending import mended
 from bench.replies.reasoning import MARKERS, Separated, answer_start, bare, last_closing
 from bench.replies.scan import Scan, Span, outside, scan
 
@@ -16,22 +17,25 @@ MAX_TRIED: Final = 1_000
 """Values tried, counted from the end of a reply; earlier ones are ignored."""
 
 _FENCE: Final = re.compile(r"(?:```|~~~)[ \t]*+\w*")
+_MALFORMED: Final = (
+    "The JSON in the reply is malformed. Escape quotation marks inside strings, and write numbers, true and"
+    " false plainly."
+)
 _INVISIBLE = "\ufeff\u200b\u2060"
 
 Accept = Callable[[Any], tuple[dict[str, Any], str | None] | None]
 """Decides whether a value is the expected one: returns its object and a repair slug, or None."""
-Salvage = Callable[[str], Decoded | None]
-"""A way to read malformed text that is tried before json-repair."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What to look for: the test, ``hints`` (words in such a value), and what to say if it is missing."""
+    """What to look for: the test, ``hints`` (words in such a value), what to say if it is missing, and the
+    keys that it may have."""
 
     accept: Accept
     hints: tuple[str, ...]
     missing: str
-    salvage: Salvage | None = None
+    known: Collection[str]
 
 
 @dataclass(slots=True)
@@ -45,25 +49,29 @@ class JsonReply:
     """The text it was read from."""
     start: int
     """Where ``source`` starts in the reply."""
-    guessed: bool
-    """Whether json-repair had to guess."""
+    rest: str = ""
+    """What had begun after the part that was read, if the value breaks off."""
+    mended: bool = False
+    """Whether the standard decoder could not read it."""
 
     @property
     def sound(self) -> bool:
         """Whether the standard decoder read it completely."""
-        return not self.guessed and "truncated" not in self.repairs
+        return not self.mended and "truncated" not in self.repairs
 
 
-def json_object(text: str, *, required: Collection[str], salvage: Salvage | None = None) -> JsonReply:
+def json_object(text: str, *, required: Collection[str], known: Collection[str] = ()) -> JsonReply:
     """Find the last object at the top level of ``text`` that has the ``required`` keys.
+
+    ``known`` are further keys that it may have; they help to read it if it is malformed.
 
     Raises:
         ReplyFault: There is none, or it cannot be read.
     """
-    return find(text, wanted_object(required, salvage))
+    return find(text, wanted_object(required, known))
 
 
-def wanted_object(required: Collection[str], salvage: Salvage | None = None) -> Wanted:
+def wanted_object(required: Collection[str], known: Collection[str] = ()) -> Wanted:
     """An object with the ``required`` keys, also as the only item of an array."""
 
     def accept(value: Any) -> tuple[dict[str, Any], str | None] | None:
@@ -77,7 +85,13 @@ def wanted_object(required: Collection[str], salvage: Salvage | None = None) -> 
     keys = sorted(required)
     names = " and ".join(shown(key) for key in keys)
     missing = f"The reply must hold one JSON object with the key{'s' * (len(keys) > 1)} {names}."
-    return Wanted(accept, tuple(keys) or ("",), missing, salvage)
+    return Wanted(accept, tuple(keys) or ("",), missing, frozenset({*required, *known}))
+
+
+def once(reply: JsonReply) -> None:
+    """Raise ReplyFault if an object in ``reply`` has a key twice: one value may be part of a string."""
+    if "duplicate_keys" in reply.repairs:
+        raise ReplyFault("contradiction", "The JSON gives a key twice; each key must occur once.")
 
 
 def find(text: str, wanted: Wanted) -> JsonReply:
@@ -126,7 +140,7 @@ def _after_reasoning(text: str, whole: Scan, wanted: Wanted) -> JsonReply | None
     if swallowing is None or _hinted(text[swallowing.start : place], wanted):
         return None
     tail = scan(text, place)
-    if tail.strays or not tail.spans or not tail.closed:
+    if tail.stray or not tail.spans or not tail.closed:
         return None
     try:
         reply = _bind(text, tail, place, wanted)
@@ -149,26 +163,32 @@ def _leniently(text: str, start: int, wanted: Wanted) -> JsonReply | None:
 
 def _bind(text: str, scanned: Scan, start: int, wanted: Wanted) -> JsonReply:
     """Read the last accepted span. Raises if a later span may have been meant but cannot be read."""
+    broken = False
     for span in scanned.spans[: -MAX_TRIED - 1 : -1]:
-        raw = text[span.start : span.end]
+        raw, rest = text[span.start : span.end], ""
         if not span.closed:  # only what was complete before the break, closed
+            rest = raw if span.cut < 0 else text[span.cut : span.end]
             raw = "" if span.cut < 0 else raw[: span.cut - span.start] + span.tail
         decoded = _read(raw, span, wanted)
         accepted = wanted.accept(decoded.data) if decoded else None
         if decoded and accepted:
+            if broken or '"' in outside(text[: scanned.stray], scanned, span.end):
+                # a string in it may hold the bracket that seems to end it
+                raise ReplyFault("bad_json", "The reply goes on after the JSON with more of it.")
             data, slug = accepted
             repairs = {*decoded.repairs, *_repairs_around(text, scanned, start)}
             if slug:
                 repairs.add(slug)
             if not span.closed:
                 repairs.add("truncated")
-            return JsonReply(data, repairs, raw, span.start, decoded.guessed)
+            return JsonReply(data, repairs, raw, span.start, rest, decoded.mended)
         if not span.closed and span.height > MAX_DEPTH:
             raise ReplyFault("bad_json", "The JSON in the reply is nested too deeply.")
         if not span.closed:
             raise ReplyFault("truncated", "The reply breaks off before its JSON is complete.")
-        if (decoded is None or decoded.guessed) and _hinted(raw, wanted):
-            raise ReplyFault("bad_json", "The JSON in the reply is malformed and cannot be read.")
+        if (decoded is None or decoded.mended) and _hinted(raw, wanted):
+            raise ReplyFault("bad_json", _MALFORMED)
+        broken |= decoded is None
     if scanned.spans:
         raise ReplyFault("missing_key", wanted.missing)
     if scanned.removed:
@@ -184,9 +204,9 @@ def _read(raw: str, span: Span, wanted: Wanted) -> Decoded | None:
     if not raw or span.height > MAX_DEPTH:
         return None
     decoded = strictly(raw)
-    if decoded or not _hinted(raw, wanted) or not repairable(raw):
+    if decoded or not _hinted(raw, wanted):
         return decoded
-    return (wanted.salvage(raw) if wanted.salvage else None) or repaired(raw)
+    return mended(raw, wanted.known, whole=span.closed)
 
 
 def _repairs_around(text: str, scanned: Scan, start: int) -> set[str]:

@@ -52,11 +52,11 @@ class Span(NamedTuple):
 
 @dataclass(slots=True)
 class Scan:
-    """The values in a text, the reasoning removed from it, and whether closing brackets are left over."""
+    """The values in a text, the reasoning removed from it, and the end of the last stray closing bracket."""
 
     spans: list[Span] = field(default_factory=list)
     removed: list[tuple[int, int]] = field(default_factory=list)
-    strays: bool = False
+    stray: int = 0
 
     @property
     def closed(self) -> bool:
@@ -120,7 +120,7 @@ class _Scanner:
             self._forget(self.floor)
             self.result.removed.append((self.floor, mark.end()))
         elif mark["stray"]:
-            self.result.strays = True
+            self.result.stray = self.pos
         else:
             self._push(mark.start(), prose=bool(mark["named"]))
             self.pos = mark.start() + 1
@@ -133,7 +133,7 @@ class _Scanner:
             result.spans.pop()
         while result.removed and result.removed[-1][0] >= floor:
             result.removed.pop()
-        result.strays = False
+        result.stray = 0
 
     def _inside(self) -> bool:
         """Advance to the next mark inside a value; False at the end."""

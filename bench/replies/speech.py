@@ -17,8 +17,8 @@ from pydantic.json_schema import SkipJsonSchema
 from pydantic_core import ErrorDetails, PydanticCustomError
 
 from bench.replies.faults import ReplyFault, in_order, shown
-from bench.replies.objects import JsonReply, json_object
-from bench.replies.values import boolean, in_range, integer, literals
+from bench.replies.objects import JsonReply, json_object, once
+from bench.replies.values import boolean, in_range, integer
 
 THRESHOLD: Final = 70
 """A style requirement is met from this score on, out of 100."""
@@ -159,13 +159,10 @@ def speech_verdict(text: str) -> SpeechVerdict:
     Raises:
         ReplyFault: The steps or the score are missing, malformed or contradictory.
     """
-    reply = json_object(text, required=["description", "transcript", "instruction", "language"])
+    reply = json_object(text, required=["description", "transcript", "instruction", "language"], known=_KEYS)
+    once(reply)
     repairs = reply.repairs
     steps, (derived, stopped_at, reason) = _decided(reply.data, repairs)
-    if reply.guessed and steps.style is not None:
-        scores = [rating.score for rating in steps.style]
-        if literals(reply.source, "score")[: len(scores)] != scores:
-            raise ReplyFault("bad_json", 'The JSON in the reply is malformed around "score".')
     final = _final(reply, text)
     facts = {"stopped_at": stopped_at, "derived_score": derived, "consistent": final == derived}
     return SpeechVerdict(final, reason, steps.model_copy(update=facts), in_order(repairs))
@@ -291,3 +288,13 @@ def _strict(node: Mapping[str, Any], definitions: Mapping[str, Any]) -> dict[str
 _MODEL_SCHEMA = SpeechSteps.model_json_schema()
 STEPS_SCHEMA: Final = _strict(_MODEL_SCHEMA, _MODEL_SCHEMA["$defs"])
 """JSON Schema of a judge's reply; what comes after the deciding step is null."""
+
+
+def _named(schema: Mapping[str, Any]) -> set[str]:
+    """All keys that a schema names, at any depth."""
+    properties = schema.get("properties", {})
+    inner = [*properties.values(), *([schema["items"]] if "items" in schema else [])]
+    return {*properties}.union(*map(_named, inner))
+
+
+_KEYS: Final = frozenset({"final"}) | _named(STEPS_SCHEMA)

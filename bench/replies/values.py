@@ -9,11 +9,6 @@ from typing import Any, Final
 from bench.replies.faults import ReplyFault, shown
 
 _INTEGER: Final = re.compile(r"-?[0-9]{1,9}")
-_LITERAL: Final = re.compile(
-    r"[\"'“”]?(-?[0-9]{1,9})(?:\.0++)?[\"'“”]?"
-    r"(?=[ \t]*+\n|\s*+(?:[}\]]|,\s*+(?![0-9])|//|/\*|#|\Z|[\"'“]?[A-Za-z_]\w*+[\"'”]?\s*+:))"
-)
-"""A score in malformed JSON: a plain integer and nothing more, unlike "4/5", "3,5" and "4 - Agree"."""
 _BOOLEANS: Final = {"true": True, "false": False}
 
 
@@ -73,12 +68,3 @@ def in_range(number: int, low: int, high: int, where: str) -> int:
         scale = f"an integer from {low} to {high}"
         raise ReplyFault("out_of_range", f"The value of {where} is {shown(number)}; it must be {scale}.")
     return number
-
-
-def literals(source: str, key: str) -> list[int | None]:
-    """The integers after each ``key`` in malformed JSON, in order; None for anything else."""
-    first = re.search(r"[\"'“]", source)
-    quote = f"[{first[0] if first else ''}”]?+"
-    heads = re.finditer(rf"(?<![\w\\]){re.escape(key)}{quote}\s*+:\s*+", source)
-    matches = [_LITERAL.match(source, head.end()) for head in heads]
-    return [int(literal[1]) if literal else None for literal in matches]

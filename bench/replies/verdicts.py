@@ -9,9 +9,9 @@ from typing import Any
 
 from bench.records import Criterion, TurnVerdict
 from bench.replies.faults import ReplyFault, in_order, listed, shown
-from bench.replies.objects import JsonReply, Wanted, find, json_object, wanted_object
+from bench.replies.objects import JsonReply, Wanted, find, json_object, once, wanted_object
 from bench.replies.utterances import text_under
-from bench.replies.values import boolean, in_range, integer, literals, reason
+from bench.replies.values import boolean, in_range, integer, reason
 
 NEXT = "next_utterance"
 
@@ -35,15 +35,16 @@ class Rating:
 
 def verdict(text: str, *, turns: int, criteria: Sequence[Criterion]) -> Verdict:
     """Read the scores of exactly the turns 1 to ``turns`` on all ``criteria``. Raises ReplyFault."""
-    reply = find(text, _wanted_scores())
+    reply = find(text, _wanted_scores(criteria))
+    once(reply)
     entries = _entries(reply)
     numbers = _turn_numbers(entries, turns, reply.repairs)
+    if reply.rest.strip(" \t\r\n,]}"):
+        raise ReplyFault("truncated", "The reply breaks off in something that follows its verdicts.")
     verdicts = [
         _turn_verdict(number, entry, criteria, reply.repairs)
         for number, entry in zip(numbers, entries, strict=True)
     ]
-    if reply.guessed:
-        _check_against_source(reply.source, verdicts, criteria)
     if numbers != sorted(numbers):
         reply.repairs.add("turns_reordered")
     return Verdict(tuple(sorted(verdicts, key=lambda v: v.turn)), in_order(reply.repairs))
@@ -54,10 +55,10 @@ def rating(text: str, *, turn: int, criteria: Sequence[Criterion], more: bool) -
 
     ``more`` tells whether a message must follow; after a refusal none has to, as the conversation ends there.
     """
-    reply = json_object(text, required=["is_refusal", *(f"{c.name}_score" for c in criteria)])
+    required = ["is_refusal", *(f"{c.name}_score" for c in criteria)]
+    reply = json_object(text, required=required, known=[*_keys(criteria), NEXT])
+    once(reply)
     verdict = _turn_verdict(turn, reply.data, criteria, reply.repairs, more=(NEXT,))
-    if reply.guessed:
-        _check_against_source(reply.source, [verdict], criteria)
     repairs = in_order(reply.repairs)
     if not more or verdict.is_refusal:
         return Rating(verdict, None, repairs)
@@ -66,9 +67,15 @@ def rating(text: str, *, turn: int, criteria: Sequence[Criterion], more: bool) -
     return Rating(verdict, text_under(NEXT, reply.data, reply.repairs), in_order(reply.repairs))
 
 
-def _wanted_scores() -> Wanted:
+def _keys(criteria: Sequence[Criterion]) -> list[str]:
+    """The keys of one turn's verdict."""
+    scored = [f"{c.name}_{suffix}" for c in criteria for suffix in ("explanation", "score")]
+    return ["turn", "is_refusal_explanation", "is_refusal", *scored]
+
+
+def _wanted_scores(criteria: Sequence[Criterion]) -> Wanted:
     """An object with ``scores``, or only the array that should be under it."""
-    plain = wanted_object(["scores"])
+    plain = wanted_object(["scores"], _keys(criteria))
 
     def accept(value: Any) -> tuple[dict[str, Any], str | None] | None:
         if accepted := plain.accept(value):
@@ -77,7 +84,7 @@ def _wanted_scores() -> Wanted:
             return {"scores": value}, "bare_array"
         return None
 
-    return Wanted(accept, ("scores", "_score"), plain.missing)
+    return Wanted(accept, ("scores", "_score"), plain.missing, plain.known)
 
 
 def _is_entry(item: Any) -> bool:
@@ -153,21 +160,3 @@ def _turn_verdict(
     return TurnVerdict(
         turn=number, is_refusal=is_refusal, refusal_reason=refusal_reason, scores=scores, reasons=reasons
     )
-
-
-def _check_against_source(
-    source: str, verdicts: Sequence[TurnVerdict], criteria: Sequence[Criterion]
-) -> None:
-    """Compare guessed scores with the text, because json-repair reads "4 - Agree" as 4 and "3 .5" as 3.
-
-    It also takes a verdict quoted without escapes for part of the verdict around it; then a key occurs in the
-    text more often than there are turns.
-    """
-    for criterion in criteria:
-        values = literals(source, f"{criterion.name}_score")
-        if values != [verdict.scores[criterion.name] for verdict in verdicts]:
-            fault = (
-                f'The JSON in the reply is malformed around "{criterion.name}_score"; '
-                "every turn must give it once, as a plain integer."
-            )
-            raise ReplyFault("bad_json", fault)

@@ -184,7 +184,7 @@ def test_a_last_verdict_that_is_faulty_does_not_give_way(
         '4 "Agree"',
     ],
 )
-def test_json_repair_may_not_guess_a_score(criteria: Criteria, reply: Make, literal: str) -> None:
+def test_no_repair_guesses_a_score(criteria: Criteria, reply: Make, literal: str) -> None:
     text = reply().replace('"in_character_score": 3', f'"in_character_score": {literal}')
     assert fault_of(text, 1, criteria).kind in {"bad_json", "bad_type", "missing_key"}
 
