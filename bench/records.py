@@ -24,14 +24,18 @@ Outcome = Literal[
     "ok",
     "empty",
     "length",
+    "unknown_ending",
     "content_filter",
     "refused",
+    "rejected",
     "parse_error",
     "bad_audio",
     "transport",
     "rate_limited",
 ]
-"""How a call ended. ``refused``: the provider declined (a 4xx, or a refusal field in the answer).
+"""How a call ended. ``unknown_ending``: the finish reason of a text is missing or not known, so it may be cut
+off. ``refused``: the model declined, in the answer's refusal field. ``rejected``: the provider rejected the
+request, for example because the prompt is too long; older records say ``refused`` and "HTTP ...".
 ``bad_audio``, of failures only: the answer's sound cannot be used."""
 Openness = Literal["open", "closed", "unknown"]
 """Whether a model's weights can be had; ``unknown`` of imported players that models.toml does not have."""
@@ -111,6 +115,8 @@ class Call(Record):
     """SHA-256 of the model's GGUF file, for local models that have one."""
     parameters: dict[str, JsonValue]
     outcome: Outcome
+    filtered: Literal["input"] | None = None
+    """``input`` if the outcome is ``content_filter`` and the filter blocked what the model was sent."""
     finish_reason: str | None = None
     usage: Usage | None = None
     cost: str | None = None
@@ -136,6 +142,8 @@ class Failure(Record):
     role: Role
     turn: int = Field(ge=1)
     outcome: Outcome
+    filtered: Literal["input"] | None = None
+    """As in the call that failed."""
     reason: str
     raw: str | None = None
 

@@ -7,23 +7,23 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
+from bench.chat.endings import AnswerOutcome, Ending, Facts, Written, ending_of, kept_outcome, rule_for, worse
 from bench.chat.evidence import REASONING_FIELDS, evidence_in, texts_of
 from bench.chat.faults import Fault, fault_in_success, shortened
 from bench.chat.requests import estimated_tokens, scalar_text
 from bench.chat.secrets import REDACTED
+from bench.chat.signs import Signs, signs_in
 from bench.records import Message, Record, Usage
 
 LONGEST_NAME = 200
 """Longest finish reason, fingerprint or model name that is kept."""
 
-AnswerOutcome = Literal["ok", "empty", "length", "content_filter", "refused"]
-
-FINISH_OUTCOMES: dict[str, tuple[AnswerOutcome, str]] = {
-    "length": ("length", "cut off at the token limit"),
-    "max_tokens": ("length", "cut off at the token limit"),
-    "content_filter": ("content_filter", "stopped by the provider's content filter"),
-    "safety": ("content_filter", "stopped by the provider's content filter"),
-}
+FINISH_KEYS = ("finish_reason", "native_finish_reason", "finishReason", "stop_reason")
+"""Where a choice says how it ended; the first one that is given counts."""
+PROMPT_KEYS = ("prompt_tokens", "input_tokens", "promptTokenCount")
+COMPLETION_KEYS = ("completion_tokens", "output_tokens", "candidatesTokenCount")
+TOTAL_KEYS = ("total_tokens", "totalTokenCount")
+REASONING_KEYS = ("reasoning_tokens", "thoughtsTokenCount")
 
 
 class Answer(Record):
@@ -46,6 +46,8 @@ class Answer(Record):
     """What came in the refusal field or in content parts for refusals."""
     sound: str | None = None
     """A spoken answer's sound file in base64, as received; ``text`` is then its transcript."""
+    filtered: Literal["input"] | None = None
+    """Whether the filter of a ``content_filter`` blocked the input, not the answer."""
 
 
 def answer_from(content: bytes, messages: Sequence[Message], secrets: Iterable[str]) -> Answer | Fault:
@@ -81,68 +83,139 @@ def _answer_in(
     payload: Mapping[str, Any], text: str, messages: Sequence[Message], secrets: Iterable[str]
 ) -> Answer | Fault:
     choices = payload.get("choices")
-    choice = choices[0] if isinstance(choices, list) and choices else None
-    if isinstance(choice, dict) and choice.get("error"):
-        return fault_in_success(choice, secrets)
-    if payload.get("error") and not (isinstance(choice, dict) and choice.get("message")):
-        return fault_in_success(payload, secrets)
-    if not isinstance(choice, dict) or not isinstance(message := choice.get("message"), dict):
+    choice = _object(choices[0]) if isinstance(choices, list) and choices else {}
+    signs = signs_in(payload)
+    fault = None if signs.error is None else fault_in_success(signs.error, secrets)
+    finish, ending = _ending_in(choice)
+    said = _Said(choice.get("message"))
+    kind = None if fault is None or fault.kind == "unreachable" else fault.kind
+    rule = rule_for(Facts(kind, signs.filtered, ending, said.written))
+    if fault is not None and fault.kind != "content_filter":
+        return fault
+    if rule.outcome == "transport" and said.written == "no_choice" and ending != "broken":
         return Fault("transport", f"the answer has no choices: {_opening(text, secrets)}")
-    finish = _name(choice.get("finish_reason"))
-    if finish == "error":
-        return Fault("transport", "the provider broke the answer off with an error")
-    return _read(payload, message, finish, messages)
-
-
-def _read(
-    payload: Mapping[str, Any], message: Mapping[str, Any], finish: str | None, messages: Sequence[Message]
-) -> Answer:
-    audio = _object(message.get("audio"))
-    sound = audio.get("data")
-    if not isinstance(sound, str) or not sound or not sound.isascii():
-        sound = None
-    text = scalar_text(_content(message.get("content")) or _content(audio.get("transcript")))
-    refusal, reasoning, arguments = evidence_in(message)
-    outcome, detail = FINISH_OUTCOMES.get((finish or "").lower(), ("ok", ""))
-    blank = not text.strip() and sound is None
-    if refusal.strip() and (outcome == "ok" or (blank and outcome != "content_filter")):
-        outcome, detail = "refused", f"refused: {shortened(refusal, ())}"
-        text = refusal if blank else text
-    elif blank and outcome != "content_filter":
-        outcome, detail = "empty", _why_empty(message, reasoning, finish)
+    if rule.outcome == "transport":
+        return Fault("transport", f"the provider broke the answer off (finish reason {finish!r})")
+    outcome = kept_outcome(rule)
+    detail, filtered = said.why(outcome, finish), None
+    usage = usage_of(payload.get("usage"), messages, said.text + said.reasoning)
+    if outcome == "content_filter":
+        detail = detail if fault is None else fault.detail
+        filtered = _blocked_input(signs, fault, said, usage)
     return Answer(
         outcome=outcome,
-        text=text,
+        text=said.refusal if said.written == "refusal" and outcome == "refused" else said.text,
         finish_reason=finish,
-        usage=usage_of(payload.get("usage"), messages, text + reasoning),
+        usage=usage,
         system_fingerprint=_name(payload.get("system_fingerprint")),
         served_model=_name(payload.get("model")),
         detail=detail,
-        reasoning=reasoning or None,
-        tool_arguments=arguments or None if blank else None,
-        refusal=refusal or None,
-        sound=sound,
+        reasoning=said.reasoning or None,
+        tool_arguments=said.arguments or None if said.blank else None,
+        refusal=said.refusal or None,
+        sound=said.sound,
+        filtered=filtered,
     )
+
+
+def as_read_now(answer: Answer) -> Answer | None:
+    """An answer that an earlier version read, by the rules of this one; None if it was broken off."""
+    if answer.outcome != "ok":
+        return answer
+    outcome = rule_for(Facts(None, None, ending_of(answer.finish_reason), "text")).outcome
+    if outcome == "transport":
+        return None
+    return answer if outcome == "ok" else answer.model_copy(update={"outcome": outcome})
+
+
+def _ending_in(choice: Mapping[str, Any]) -> tuple[str | None, Ending]:
+    """The finish reason that counts, and what it says."""
+    finish = next(filter(None, (_name(choice.get(key)) for key in FINISH_KEYS)), None)
+    native = _name(choice.get("native_finish_reason"))
+    stated = ending_of(finish)
+    ending = worse(stated, native)
+    return finish if ending == stated else native, ending
+
+
+def _blocked_input(signs: Signs, fault: Fault | None, said: _Said, usage: Usage) -> Literal["input"] | None:
+    """``input`` if a filter blocked the input. What was written, even if it is withheld, is an answer."""
+    if signs.filtered is not None or signs.blamed is not None:
+        side = signs.filtered or signs.blamed
+    elif said.text.strip():
+        return None
+    elif fault is not None:
+        return fault.filtered
+    else:
+        side = None if usage.estimated or usage.completion_tokens else "input"
+    return "input" if side == "input" else None
+
+
+class _Said:
+    """What a message says: its text, sound, refusal and reasoning."""
+
+    def __init__(self, message: object) -> None:
+        self._message = fields = _object(message)
+        audio = _object(fields.get("audio"))
+        sound = audio.get("data")
+        self.sound = sound if isinstance(sound, str) and sound and sound.isascii() else None
+        self.text = scalar_text(_content(fields.get("content")) or _content(audio.get("transcript")))
+        self.refusal, self.reasoning, self.arguments = evidence_in(fields)
+        self.blank = not self.text.strip() and self.sound is None
+        self.written: Written
+        if not isinstance(message, dict):
+            self.written = "no_choice"
+        elif self.refusal.strip():
+            self.written = "refusal" if self.blank else "text_and_refusal"
+        else:
+            self.written = "text" if not self.blank else "reasoning" if self.reasoning.strip() else "nothing"
+
+    def why(self, outcome: AnswerOutcome, finish: str | None) -> str:
+        """Why the outcome is not ``ok``."""
+        match outcome:
+            case "content_filter":
+                reason = f" (finish reason {finish!r})" if finish else ""
+                return f"stopped by the provider's content filter{reason}"
+            case "length":
+                return "cut off at the token limit"
+            case "refused":
+                return f"refused: {shortened(self.refusal, ())}"
+            case "empty":
+                return _why_empty(self._message, self.reasoning, finish)
+            case "unknown_ending":
+                return f"unknown finish reason {finish!r}" if finish else "the answer has no finish reason"
+            case _:
+                return ""
 
 
 def usage_of(reported: object, messages: Sequence[Message], written: str) -> Usage:
     """Token usage as the provider ``reported`` it, or estimated from the characters if it did not."""
     usage = _object(reported)
-    prompt, completion = _count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens"))
+    prompt, completion = _first_count(usage, PROMPT_KEYS), _first_count(usage, COMPLETION_KEYS)
+    total = _first_count(usage, TOTAL_KEYS)
+    prompt_details = _object(usage.get("prompt_tokens_details") or usage.get("input_tokens_details"))
+    completion_details = _object(usage.get("completion_tokens_details") or usage.get("output_tokens_details"))
+    reasoning = _first_count({**usage, **completion_details}, REASONING_KEYS)
+    if prompt is None and completion is not None and total is not None:
+        prompt = max(0, total - completion)
+    if prompt is not None:
+        # Some providers count reasoning outside the completion tokens, but charge it like these.
+        counted = [] if completion is None else [completion]
+        counted += [total - prompt] if total is not None and total > prompt else []
+        if completion is not None and reasoning is not None and reasoning > completion:
+            counted.append(completion + reasoning)
+        completion = max(counted, default=None)
     if prompt is None or completion is None or (completion == 0 and written.strip()):
         return Usage(
             prompt_tokens=sum(estimated_tokens(m.content) + 4 for m in messages),
             completion_tokens=estimated_tokens(written),
             estimated=True,
         )
-    prompt_details = _object(usage.get("prompt_tokens_details"))
-    completion_details = _object(usage.get("completion_tokens_details"))
     cached = prompt_details.get("cached_tokens")
     return Usage(
         prompt_tokens=prompt,
         completion_tokens=completion,
         cached_tokens=_count(usage.get("prompt_cache_hit_tokens") if cached is None else cached),
-        reasoning_tokens=_count(completion_details.get("reasoning_tokens")),
+        reasoning_tokens=reasoning,
         # Most providers report 0 for calls without sound, which says nothing about them.
         audio_prompt_tokens=_count(prompt_details.get("audio_tokens")) or None,
         audio_completion_tokens=_count(completion_details.get("audio_tokens")) or None,
@@ -154,8 +227,9 @@ def joined_stream(text: str) -> dict[str, Any] | None:
     parts: list[object] = []
     calls: list[object] = []
     beside: dict[str, str] = {}
+    chunks: list[dict[str, Any]] = []
     whole: dict[str, Any] = {}
-    finish = None
+    last: dict[str, Any] = {}
     for line in text.splitlines():
         if not line.startswith("data:"):
             continue
@@ -168,6 +242,7 @@ def joined_stream(text: str) -> dict[str, Any] | None:
             return None
         if not isinstance(chunk, dict):
             return None
+        chunks.append(chunk)
         whole.update({k: v for k, v in chunk.items() if k != "choices" and v is not None})
         choices = chunk.get("choices")
         for choice in map(_object, _list(choices)):
@@ -177,13 +252,11 @@ def joined_stream(text: str) -> dict[str, Any] | None:
             parts += content if isinstance(content, list) else [{"text": content}]
             for name in delta.keys() & {"refusal", *REASONING_FIELDS}:
                 beside[name] = beside.get(name, "") + texts_of(delta[name])
-            finish = choice.get("finish_reason") or finish
-    if "error" in whole:
-        return whole
-    if finish is None:
+            last.update({k: choice[k] for k in FINISH_KEYS if choice.get(k)})
+    whole["chunks"] = chunks  # so that errors and filter results in any of them are seen
+    if not last and signs_in(whole) == Signs():
         return None
-    message = {**beside, "content": parts, "tool_calls": calls}
-    return {**whole, "choices": [{"message": message, "finish_reason": finish}]}
+    return {**whole, "choices": [{"message": {**beside, "content": parts, "tool_calls": calls}, **last}]}
 
 
 def _content(content: object) -> str:
@@ -214,6 +287,10 @@ def _object(value: object) -> dict[str, Any]:
 
 def _count(value: object) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
+def _first_count(values: Mapping[str, Any], names: Iterable[str]) -> int | None:
+    return next((n for name in names if (n := _count(values.get(name))) is not None), None)
 
 
 def _name(value: object) -> str | None:

@@ -13,7 +13,7 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from bench.catalog import Catalog, LocalFile, Model, Provider
-from bench.chat.answers import Answer
+from bench.chat.answers import Answer, as_read_now
 from bench.chat.body import body_of, body_text
 from bench.chat.budget import Budget
 from bench.chat.cache import ResponseCache
@@ -34,7 +34,8 @@ FIRST_POLL, LONGEST_POLL = 0.02, 0.5
 """Polling interval in seconds while another process has the same request in flight."""
 FAILED_OUTCOMES: dict[str, Outcome] = {
     "content_filter": "content_filter",
-    "rejected": "refused",
+    "rejected": "rejected",
+    "too_long": "rejected",
     "rate_limited": "rate_limited",
 }
 """Outcome of a call by the kind of its last fault; every other kind is ``transport``."""
@@ -87,6 +88,8 @@ class Chat:
         max_cost: US dollars. Once they are spent, a call that may cost more raises BudgetReached.
         models: Catalog names of all models that will be called. If one of them lacks its API key, the first
             call to any of them fails, before anything is paid for. Replies from the cache need no key.
+        proven: Catalog names of models that have answered in earlier runs: if one of them rejects a request,
+            that is about the request, and not a mistake in the catalog.
         environ: Environment variables that hold API keys.
         dotenv: File with further variables.
     """
@@ -101,6 +104,7 @@ class Chat:
         on_call: Callable[[ChatRequest, Reply], None] | None = None,
         max_cost: Decimal | None = None,
         models: Iterable[str] = (),
+        proven: Iterable[str] = (),
         environ: Mapping[str, str] = os.environ,
         dotenv: Path = Path(".env"),
     ) -> None:
@@ -116,7 +120,7 @@ class Chat:
         self._endpoints: dict[_Place, asyncio.Task[Endpoint]] = {}
         self._identities: dict[_Place, str] = {}
         self._flights: dict[str, _Flight] = {}
-        self._succeeded: set[str] = set()
+        self._succeeded = set(proven)
 
     async def __aenter__(self) -> Chat:
         return self
@@ -177,8 +181,12 @@ class Chat:
         """The reply in the cache; None without one, or if the request has to be sent all the same."""
         if self.cache is None or prepared.request.fresh:
             return None
-        answer = self.cache.get(prepared.key)
-        return None if answer is None else replace(prepared.reply(answer, 0), cached=True)
+        cached = self.cache.get(prepared.key)
+        answer = None if cached is None else as_read_now(cached)
+        if answer is None:
+            return None
+        self._succeeded.add(prepared.request.model)
+        return replace(prepared.reply(answer, 0), cached=True)
 
     async def _shared(self, prepared: Prepared) -> Reply:
         """Send the request, unless an equal one is already in flight; then share its reply."""
@@ -262,7 +270,8 @@ class Chat:
             detail += f" (asked to wait {fault.wait:.0f} s, longer than {self._retry.longest_wait:.0f} s)"
         elif attempts > 1:
             detail += f" (after {attempts} attempts)"
-        return Reply(FAILED_OUTCOMES.get(fault.kind, "transport"), detail=detail, attempts=attempts)
+        outcome = FAILED_OUTCOMES.get(fault.kind, "transport")
+        return Reply(outcome, filtered=fault.filtered, detail=detail, attempts=attempts)
 
     async def _endpoint(self, prepared: Prepared) -> Endpoint:
         """The endpoint of the provider or local model, opened by the first call that needs it."""

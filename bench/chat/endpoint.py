@@ -7,6 +7,7 @@ to be sent.
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import os
 import ssl
@@ -107,7 +108,7 @@ class Endpoint:
             self.reached = True
         except APIStatusError as error:
             self.reached = True
-            return self._refused(error.response, error.body, longest_wait)
+            return self._refused(error.response, longest_wait)
         except (TimeoutError, APITimeoutError) as error:
             if isinstance(error.__cause__, httpx2.ConnectTimeout):
                 return Fault("unreachable", f"no connection within {CONNECT_SECONDS:g} s", UNREACHABLE_HINT)
@@ -116,7 +117,7 @@ class Endpoint:
             return _connection_fault(error.__cause__ if isinstance(error, APIConnectionError) else error)
         return answer_from(response.content, request.messages, self.secrets)
 
-    def _refused(self, response: httpx2.Response, body: object, longest_wait: float) -> Fault:
+    def _refused(self, response: httpx2.Response, longest_wait: float) -> Fault:
         headers = response.headers
         if 300 <= response.status_code < 400:
             target = redacted(shown_url(headers.get("location", "nowhere")), self.secrets)
@@ -125,6 +126,10 @@ class Endpoint:
         if wait is None and response.status_code == 429:
             reset = reset_in(headers)
             wait = None if reset is None else min(reset, longest_wait)
+        try:  # the client's own error keeps only a part of the body
+            body = json.loads(response.content)
+        except (ValueError, RecursionError):
+            body = response.text
         return fault_of(response.status_code, body, self.secrets, wait)
 
     async def close(self) -> None:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from bench.catalog import Catalog
+from bench.chat.endings import ErrorKind, ending_of, word
+from bench.chat.error_words import CREDIT_WORDS, content_kind, is_about_answer
 from bench.chat.secrets import REDACTED, redacted, shown_url
+from bench.chat.signs import Signs, said_in, signs_in
 from bench.records import Usage
 
-FaultKind = Literal["unreachable", "transport", "rate_limited", "rejected", "content_filter", "user"]
+FaultKind = Literal["unreachable", ErrorKind]
 """``unreachable``: no connection was made. ``rejected``: a 400 or similar, which no retry fixes.
-``user``: the key, the model id or the address is wrong."""
+``too_long``: a rejection because of the size of the input. ``user``: the key, the model id or the address is
+wrong."""
 
 RETRIED: frozenset[FaultKind] = frozenset({"unreachable", "transport", "rate_limited"})
 
@@ -59,11 +62,18 @@ CODE_STATUS: tuple[tuple[str, int], ...] = (
     ("not_found", 404),
     ("invalid_request", 400),
     ("invalid_argument", 400),
-    ("context_length", 400),
+    # Zhipu, MiniMax
+    ("1113", 402),
+    ("1302", 429),
+    ("1303", 429),
+    ("1305", 429),
+    ("1002", 429),
+    ("1004", 401),
+    ("1008", 402),
+    ("2013", 400),
 )
-"""Words in an error's code or type, for error objects without a status; the first match counts."""
+"""Codes, or words in them, for error objects without a status; the first match counts."""
 
-_FILTER_WORDS = re.compile(r"content[_ ]?(filter|policy|management)|moderation|flagged|safety", re.IGNORECASE)
 _TAGS = re.compile(r"(?s)<(script|style)\b.*?</\1>|<[^>]*>")
 LONGEST_MESSAGE = 300
 
@@ -80,6 +90,8 @@ class Fault:
     """Seconds that the provider asked to wait."""
     seconds: float = 0.0
     """Duration of the attempt, without its wait for a slot."""
+    filtered: Literal["input"] | None = None
+    """Whether the filter of a ``content_filter`` fault blocked the input."""
     usage: Usage | None = None
     """Tokens that the provider counts and charges, although its answer cannot be used."""
 
@@ -105,13 +117,18 @@ class Fault:
 
 def fault_of(status: int, payload: object, secrets: Iterable[str], wait: float | None = None) -> Fault:
     """The fault that an HTTP status with its decoded body (or text) means."""
-    error = _error_in(payload)
-    codes = _codes(error)
-    message = shortened(_message_in(error, payload), secrets)
+    signs = signs_in(payload) if isinstance(payload, dict) else Signs()
+    codes, said = said_in(payload if signs.error is None else signs.error)
+    message = shortened(said, secrets)
     detail = f"HTTP {status}: {message}" if message else f"HTTP {status}"
-    if status in (400, 403, 422) and _filtered(codes, error, status):
-        return Fault("content_filter", detail)
-    if status == 429 and re.search("insufficient_quota|billing", codes):
+    content = content_kind(status, codes, "" if said.lstrip().startswith("<") else said)
+    if content == "content_filter" or signs.filtered is not None or _filtered_choice(payload):
+        side = signs.filtered or signs.blamed
+        answer = side == "answer" if side or content is None else is_about_answer(codes, said)
+        return Fault("content_filter", detail, filtered=None if answer else "input")
+    if content == "too_long":
+        return Fault("too_long", detail)
+    if status in (400, 403, 429) and CREDIT_WORDS.search(f"{codes}\n{said}"):
         return Fault("user", detail, CREDIT_HINT)
     if status in STATUS_RULES:
         kind, hint = STATUS_RULES[status]
@@ -124,14 +141,17 @@ def fault_of(status: int, payload: object, secrets: Iterable[str], wait: float |
     return Fault(kind, detail, hint, wait)
 
 
-def fault_in_success(payload: Mapping[str, Any], secrets: Iterable[str]) -> Fault:
+def fault_in_success(error: object, secrets: Iterable[str]) -> Fault:
     """The fault of an error object that came with status 200; its code stands in for the status."""
-    error = _error_in(payload)
-    status = _status_of(error)
+    codes, said = said_in(error)
+    status = _status_in(codes)
     if status is None:
-        message = shortened(_message_in(error, payload), secrets) or "without a message"
-        return Fault("transport", f"an error came with status 200: {message}")
-    return fault_of(status, payload, secrets)
+        if content_kind(400, codes, said) is not None:
+            status = 400
+        else:
+            message = shortened(said, secrets) or "without a message"
+            return Fault("transport", f"an error came with status 200: {message}")
+    return fault_of(status, error, secrets)
 
 
 def shortened(text: str, secrets: Iterable[str]) -> str:
@@ -143,52 +163,20 @@ def shortened(text: str, secrets: Iterable[str]) -> str:
     return line if len(line) <= LONGEST_MESSAGE else line[: LONGEST_MESSAGE - 3].rstrip() + "..."
 
 
-def _error_in(payload: object) -> Mapping[str, Any]:
-    if isinstance(payload, list) and payload:
-        payload = payload[0]
-    if not isinstance(payload, dict):
-        return {}
-    error = payload.get("error", payload)
-    if isinstance(error, str):
-        return {"message": error}
-    return error if isinstance(error, dict) else payload
+def _filtered_choice(payload: object) -> bool:
+    """Whether an error's body is a completion that a filter ended, as Azure sends it with status 400."""
+    choices = payload.get("choices") if isinstance(payload, dict) else None
+    choice = choices[0] if isinstance(choices, list) and choices else None
+    finish = choice.get("finish_reason") if isinstance(choice, dict) else None
+    return isinstance(finish, str) and ending_of(finish) == "filtered"
 
 
-def _message_in(error: Mapping[str, Any], payload: object) -> str:
-    for key in ("message", "detail", "error_description", "title"):
-        value = error.get(key)
-        if isinstance(value, str) and value.strip():
-            raw = error.get("metadata")
-            raw = raw.get("raw") if isinstance(raw, dict) else None
-            return f"{value}: {raw}" if isinstance(raw, str) and raw not in value else value
-        if value:
-            return json.dumps(value, ensure_ascii=False, default=str)
-    return payload if isinstance(payload, str) else ""
-
-
-def _codes(error: Mapping[str, Any]) -> str:
-    return " ".join(str(error.get(key) or "") for key in ("code", "type", "status"))
-
-
-def _filtered(codes: str, error: Mapping[str, Any], status: int) -> bool:
-    """Whether the provider's content filter rejected the request."""
-    metadata = error.get("metadata")
-    if isinstance(metadata, dict) and metadata.get("reasons"):
-        return True
-    inner = error.get("innererror")
-    inner_code = str(inner.get("code")) if isinstance(inner, dict) else ""
-    text = f"{codes} {inner_code}" + (f" {error.get('message')}" if status == 403 else "")
-    return _FILTER_WORDS.search(text) is not None
-
-
-def _status_of(error: Mapping[str, Any]) -> int | None:
-    for key in ("code", "status"):
-        value = error.get(key)
-        if isinstance(value, str) and value.isdecimal() and len(value) == 3:
-            value = int(value)
-        if isinstance(value, int) and 400 <= value <= 599:
-            return value
-    codes = _codes(error).lower()
-    if _FILTER_WORDS.search(codes):
-        return 400
-    return next((status for word, status in CODE_STATUS if word in codes), None)
+def _status_in(codes: str) -> int | None:
+    found = re.search(r"\b[45]\d\d\b", codes)
+    if found is not None:
+        return int(found[0])
+    names = list(map(word, codes.split()))
+    for part, status in CODE_STATUS:
+        if any(part == name if part.isdecimal() else part in name for name in names):
+            return status
+    return None

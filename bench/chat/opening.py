@@ -22,6 +22,7 @@ async def open_chat(
     cache: Path | None = None,
     max_cost: Decimal | None = None,
     models: Iterable[str] = (),
+    proven: Iterable[str] = (),
     on_call: Callable[[ChatRequest, Reply], None] | None = None,
     warn: Callable[[str], None] = warnings.warn,
     without_cache: str = "The run goes on without it.",
@@ -40,6 +41,8 @@ async def open_chat(
         max_cost: US dollars. Once they are spent, a call that may cost more raises BudgetReached.
         models: Catalog names of all models that will be called. If one of them lacks its API key, the first
             call to any of them fails, before anything is paid for.
+        proven: Catalog names of models that have answered in earlier runs, so that one rejected request does
+            not stop the run.
         on_call: Called with every request and its reply, including replies from the cache.
         warn: Called once with a message if the cache cannot be used.
         without_cache: What that message says will happen then.
@@ -64,5 +67,6 @@ async def open_chat(
             on_call=on_call,
             max_cost=max_cost,
             models=models,
+            proven=proven,
         ) as chat:
             yield chat

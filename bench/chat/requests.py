@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
+from typing import Literal
 
 from pydantic import JsonValue
 
@@ -59,6 +60,8 @@ class Reply:
 
     outcome: Outcome
     text: str = ""
+    filtered: Literal["input"] | None = None
+    """Whether the filter of a ``content_filter`` blocked the input, not the answer."""
     finish_reason: str | None = None
     usage: Usage | None = None
     cost: Decimal | None = None

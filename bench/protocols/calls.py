@@ -25,7 +25,7 @@ Ask = Callable[[ChatRequest], Awaitable[Reply]]
 
 ASKS = 3
 """Maximum number of calls for one usable reply: a first one, and retries that name the fault."""
-READABLE = ("ok", "length")
+READABLE = ("ok", "length", "unknown_ending")
 """Outcomes whose text is parsed."""
 
 
@@ -77,6 +77,7 @@ def failure_of(role: Role, turn: int, last: Try[T]) -> Failure | None:
         role=role,
         turn=turn,
         outcome="parse_error" if last.fault else last.reply.outcome,
+        filtered=last.reply.filtered,
         reason=last.fault or ended_as(last.reply),
         raw=last.reply.text or None,
     )
@@ -203,6 +204,7 @@ class Calls:
             model_sha256=entry.sha256,
             parameters=dict(request.parameters),
             outcome=reply.outcome,
+            filtered=reply.filtered,
             finish_reason=reply.finish_reason,
             usage=reply.usage,
             cost=None if reply.cost is None else f"{reply.cost.normalize():f}",

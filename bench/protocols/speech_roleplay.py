@@ -162,7 +162,8 @@ class SpeechRoleplay(ItemProtocol[Given]):
 
     async def _hear_reply(self, reply: Reply, talk: Talk) -> Failure | None:
         if reply.outcome not in READABLE:
-            return _failed(reply.outcome, ended_as(reply), reply.text)
+            failure = _failed(reply.outcome, ended_as(reply), reply.text)
+            return failure.model_copy(update={"filtered": reply.filtered})
         if reply.sound is None:
             return _failed("empty", "the answer holds no sound", reply.text)
         try:

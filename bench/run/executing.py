@@ -46,6 +46,7 @@ async def execute(
         cache=cache,
         max_cost=max_cost,
         models=models_called(jobs),
+        proven=set[str]().union(*(job.plan.answered for job in jobs)),
         on_call=lambda request, reply: listener.progressed(),
         warn=listener.warning,
     ) as chat:

@@ -45,6 +45,8 @@ class Plan:
     work: list[CellWork] = field(default_factory=list)
     conversations: Counter[State] = field(default_factory=Counter)
     judgements: Counter[State] = field(default_factory=Counter)
+    answered: set[str] = field(default_factory=set)
+    """Models whose answers, with their current parameters, are among the results."""
 
     def calls(self) -> int:
         """Model calls without retries."""
@@ -99,6 +101,8 @@ def _cell_work(
     conversation = tree.conversation(cell)
     state = _state_of(conversation, partial(protocol.conversation_fingerprint, cell))
     plan.conversations[state] += 1
+    if state == "done":
+        plan.answered.update(model for _, model in protocol.talkers(cell.player))
     again = talk and wanted(state, conversation)
     needed: list[str] = []
     if again:
@@ -110,6 +114,7 @@ def _cell_work(
             record = tree.judgement(conversation, judge)
             state = _state_of(record, partial(protocol.judgement_fingerprint, cell, judge, sha256))
             plan.judgements[state] += 1
+            plan.answered.update([judge] if state == "done" else [])
             if wanted(state, record):
                 needed.append(judge)
     return CellWork(

@@ -63,6 +63,7 @@ COLUMNS: dict[str, dict[str, str]] = {
         "mean_answer_characters": "mean length of an answer; missing if there is none",
         "failure_role": "whose call ended a failed conversation: player or interrogator",
         "failure_outcome": "how that call ended (one of the outcomes of a call record)",
+        "ended_by_player": "whether the player itself ended it: the lowest score in the robust scoring",
         "cost": "US dollars as a decimal string; missing if the price of a call is unknown",
     },
 }
@@ -78,6 +79,7 @@ _TYPES = {
     "refusal": "bool",
     "stale": "bool",
     "repaired": "bool",
+    "ended_by_player": "bool",
 }
 """Types of the columns that are not text."""
 

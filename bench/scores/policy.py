@@ -18,9 +18,6 @@ from bench.scores import paper
 from bench.scores.frame import SCENE, VERDICT, Frames
 from bench.scores.weights import Weights
 
-OWN_FAILURES = frozenset({"empty", "length", "content_filter", "refused", "bad_audio"})
-"""Outcomes of a player's call that are the model's own doing; transport faults and rate limits are not."""
-
 
 @dataclass(frozen=True)
 class Policy:
@@ -29,7 +26,7 @@ class Policy:
     refusals: Literal["left_out", "lowest"]
     """A judgement that saw a refusal: left out of the means, or the lowest score on every criterion."""
     failed_conversations: Literal["left_out", "lowest"]
-    """A conversation that the player itself ended (OWN_FAILURES): the same choice."""
+    """A conversation that the player itself ended (bench.scores.rules.ended_by_player): the same choice."""
     absent_judgements: Literal["left_out", "filled"]
     """A failed, stale or missing judgement of a complete conversation: left out of the means, or estimated as
     the other judges' mean, corrected for how much more lenient this judge is than they are."""
@@ -118,8 +115,7 @@ def _filled(frames: Frames, judged: pd.DataFrame) -> pd.DataFrame:
 def _with_failed_conversations(frames: Frames, scenes: pd.DataFrame) -> pd.DataFrame:
     """``scenes``, and the lowest score for each conversation that its player ended."""
     table = frames.conversations
-    own = (table["failure_role"] == "player") & table["failure_outcome"].isin(OWN_FAILURES)
-    failed = table.loc[(table["status"] == "failed") & own, SCENE]
+    failed = table.loc[(table["status"] == "failed") & table["ended_by_player"], SCENE]
     if failed.empty:
         return scenes
     rows = pd.DataFrame(scale_of(frames)[0], index=pd.MultiIndex.from_frame(failed), columns=scenes.columns)

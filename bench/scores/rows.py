@@ -15,7 +15,7 @@ from pathlib import Path
 from bench.errors import RecordError
 from bench.records import Cell, Conversation, Judgement, re_asks, sha256_of
 from bench.results import ResultsTree
-from bench.scores.rules import is_stale, saw_refusal
+from bench.scores.rules import ended_by_player, is_stale, saw_refusal
 
 Row = tuple[object, ...]
 ScoreRow = tuple[int, int, str, int, bool]
@@ -123,8 +123,9 @@ def _conversation_values(conversation: Conversation) -> Row:
     mean = sum(lengths) / len(lengths) if lengths else None
     failure = conversation.failure
     ended = (failure.role, failure.outcome) if failure else (None, None)
+    own = ended_by_player(failure)
     title = conversation.scene.situation_title
-    return title, conversation.status, len(lengths), sum(lengths), mean, *ended, _cost(conversation)
+    return title, conversation.status, len(lengths), sum(lengths), mean, *ended, own, _cost(conversation)
 
 
 def _judgement_values(judgement: Judgement, conversation: Conversation | None) -> Row:

@@ -11,11 +11,28 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Literal
 
-from bench.records import Conversation, Judgement, messages_sha256
+from bench.records import Conversation, Failure, Judgement, messages_sha256
 
 Standing = Literal["counts", "refusal", "stale", "failed"]
 """What a judgement is worth: it counts; its judge saw a refusal in some turn; it is about messages that the
 conversation no longer has; or the judge gave no usable verdict."""
+
+
+OWN_FAILURES = frozenset({"empty", "length", "content_filter", "refused", "bad_audio"})
+"""Outcomes of a player's call that are the model's own doing, unlike rejected requests and lost replies."""
+
+
+def ended_by_player(failure: Failure | None) -> bool:
+    """Whether the player itself ended a conversation, so that it may count as the lowest score.
+
+    A filter that blocked the input does not count: the model never saw it.
+    """
+    if failure is None or failure.role != "player" or failure.outcome not in OWN_FAILURES:
+        return False
+    rejected = failure.outcome == "refused" and failure.reason.startswith(
+        "HTTP "
+    )  # before ``rejected`` existed
+    return failure.filtered != "input" and not rejected
 
 
 def saw_refusal(judgement: Judgement) -> bool:

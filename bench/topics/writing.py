@@ -101,7 +101,7 @@ class Writer:
                 reply = await ask(request)
             except BudgetReached:
                 return Draft(model=self.model, status="failed", failure=NO_MONEY)
-            if reply.outcome in ("ok", "length"):
+            if reply.outcome in ("ok", "length", "unknown_ending"):
                 try:
                     title, text = read_draft(reply.text)
                 except ReplyFault as error:

@@ -1,0 +1,109 @@
+"""The codes and phrases by which providers say that a filter or the size of the input stopped a request.
+
+The patterns are about phrases, not single words: "unknown parameter safety_settings" is no filter.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+from bench.chat.endings import word
+
+FILTER_CODES = re.compile(
+    r"content_?filter(?!_error)|content_?polic|content_?management|content_?moderation|content_?safety|moderation_"
+    r"|responsible_?ai|data_?inspection|invalid_prompt|flagged|safety(?!_settings|_identifier)|sensitive"
+    r"|risk_?(control|detect)|policy_violation|prohibited|guardrail|censor|unsafe|blocklist|jailbreak|recitation"
+    r"|(content|prompt|input|output|request|response|message|answer|completion)_blocked|usage_policy"
+    r"|\bmoderation\b|\b(1301|1026|1027|10013|10014|10019)\b"
+    # The numbers: Zhipu; MiniMax, input and answer; iFlytek, input, answer and either.
+)
+FILTER_WORDS = re.compile(
+    r"content exists risk|high risk\b|inappropriate (content|input|output)|content management polic"
+    r"|(content|usage|safety|acceptable use|moderation)[ _-]?polic(y|ies)[ _-]?(violation|reject|block)"
+    r"|violat\w*\b[^.]{0,40}\b(polic|guideline|terms of)|against [^.]{0,30}(polic|guideline)"
+    r"|flagged (as|for|by|because|due)|(was|been|is|got) flagged"
+    r"|(block|filter|reject|refus|stopp|intercept|censor|deni|declin)\w*\b[^.]{0,40}"
+    r"\b(safety|filter(s|ing)?|moderation|(content|usage) polic\w+|guardrails?|sensitive|risk control"
+    r"|content security)\b"
+    r"|(safety|filter|filtering|moderation|guardrail\w*)\b[^.]{0,30}\b(block|reject|refus|trigger|interven|flag)"
+    r"|(trigger|fail)\w*\b[^.]{0,30}\b(content filter|safety|moderation|guardrail|content polic|inspection)"
+    r"|responsible ?ai (practices|polic)|responsibleaipolicyviolation|data_?inspection_?failed"
+    r"|content_policy_violation|sensitive (word|content|information|topic|material)|new_sensitive"
+    r"|(unsafe|harmful|prohibited|illegal|forbidden|offensive|disallowed|objectionable|sensitive) content"
+    r"|not (pass|comply)\w*\b[^.]{0,40}(review|moderation|inspection|safety|polic)"
+    r"|content\b[^.]{0,30}\b(is|was|been) (blocked|filtered|censored|prohibited)|prohibited_content"
+    r"|敏感|不安全|违规|违法|违禁|涉嫌|审核(不|未|失败)|内容安全|安全策略|风控|不合规|不当内容|有害"
+    r"|недопустим\w* (содерж|контент)|нарушает (правила|политику)"
+)
+ACCOUNT_WORDS = re.compile(
+    r"\b(account|organi[sz]ation|api key|project|workspace|user id)\b[^.]{0,40}"
+    r"\b(flagged|suspend|block|bann|disabl|deactivat|restrict|terminat)"
+)
+"""About the user's account, not about this request."""
+LENGTH_CODES = re.compile(
+    r"context_(length|window|limit|size|overflow)|(string|array)_above_max|(request|input|payload|content|prompt)_too_l"
+    r"|exceed_context|tokens?_too_long|max_(context|prompt|input)|entity_too_large|\b(1261|1039|10907)\b"
+    # the numbers: Zhipu, MiniMax, iFlytek
+)
+LENGTH_WORDS = re.compile(
+    r"maximum (context|prompt|input|sequence|model) length|context (length|window|size|limit|overflow)"
+    r"|max(imum)?[ _](context|model|seq\w*|prompt|input|position)\w*[ _]?(len|size|token|limit)"
+    r"|(prompt|input|inputs|request|messages?|text|content|query|conversation|payload|body|string|history)\b"
+    r"[^.]{0,30}\btoo (long|large|big)\b|too many (input |prompt |total )?tokens"
+    r"|reduce (the length|your prompt|your input)"
+    r"|(token|character)s?\b[^.]{0,40}\bexceed|exceed\w*\b[^.]{0,60}\b(tokens?|context|characters|input|prompt)\b"
+    r"|longer than the (model|maximum)|input length|payload size exceeds|(request|entity) (entity )?too large"
+    r"|must have less than \d+ tokens|`inputs` tokens|tokens\b[^.]{0,40}\btoo large|max input characters"
+    r"|超长|过长|太长|长度[^。]{0,12}(超|限制|上限)|超[出过][^。]{0,12}(长度|上下文|token|限制)"
+)
+PARAMETER_WORDS = re.compile(
+    r"(?<!\+ `)\bmax_(completion_|new_|output_)?tokens\b['\"`]?( \w+)? ?[:=]?[^.]{0,25}"
+    r"(too large|at most|must be (less|at|<|between|greater)|> \d+, which|maximum allowed|supports at most"
+    r"|out of range|exceeds? (the )?(max|limit))"
+)
+"""About the parameter that limits the answer: a mistake in the catalogue."""
+RATE_WORDS = re.compile(r"per[ -](minute|day|hour|second)|\b[tr]p[md]\b|rate limit|quota")
+CREDIT_WORDS = re.compile(
+    r"insufficient[ _](quota|balance|credit|funds)|billing|credit balance"
+    r"|balance (is )?(too low|insufficient)|arrears|arrearage|余额不足|欠费",
+    re.IGNORECASE,
+)
+ANSWER_WORDS = re.compile(
+    r"\b(output|response|completion|answer|generat\w*|reply)\b|输出|生成|\b(1027|10014)\b"
+)
+INPUT_WORDS = re.compile(r"\b(input|prompt|your|request|query|question)\b|输入|提示|\b1026\b")
+
+_NO_CONTENT = frozenset({401, 402, 404, 405, 407, 408, 409, 425})
+"""Statuses that are about something else than the content, whatever their text says."""
+
+
+def content_kind(status: int, codes: str, said: str) -> Literal["content_filter", "too_long"] | None:
+    """Whether an error is about the content of the request: a filter, or its size. None: neither.
+
+    Args:
+        status: The HTTP status, or the one that the error names.
+        codes: Its codes and types.
+        said: Its messages.
+    """
+    names, text = " ".join(map(word, codes.split())), said.lower()
+    if status in _NO_CONTENT:
+        return None
+    if status == 429:
+        return "too_long" if "request too large for" in text else None
+    if status == 451 or FILTER_CODES.search(names):
+        return "content_filter"
+    if FILTER_WORDS.search(text) and not ACCOUNT_WORDS.search(text):
+        return "content_filter"
+    if status == 413 or LENGTH_CODES.search(names):
+        return "too_long"
+    if LENGTH_WORDS.search(text) and not PARAMETER_WORDS.search(text):
+        return None if RATE_WORDS.search(text) and "too large" not in text else "too_long"
+    return None
+
+
+def is_about_answer(codes: str, said: str) -> bool:
+    """Whether a filter's error says that it blocked the answer; if it does not say, it blocked the input."""
+    names = re.sub(r"(invalid|bad)_request\w*", "", " ".join(map(word, codes.split()))).replace("_", " ")
+    text = f"{names} {said.lower()}"
+    return ANSWER_WORDS.search(text) is not None and INPUT_WORDS.search(text) is None

@@ -1,0 +1,178 @@
+"""Finds what overrides the text of a response: error objects and filter results anywhere in its body."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from bench.chat.endings import Side, word
+
+DEEPEST = 8
+"""Levels of nesting that are searched."""
+FILTER_RESULTS: dict[str, Side] = {
+    "prompt_filter_results": "input",
+    "prompt_filter_result": "input",
+    "prompt_annotations": "input",
+    "prompt_feedback": "input",
+    "input_filter_results": "input",
+    "content_filter_results": "answer",
+    "content_filter_result": "answer",
+    "output_filter_results": "answer",
+    "safety_ratings": "answer",
+}
+"""Parts of a body in which a filter reports; within those about the prompt, all others are about it too."""
+FILTER_FLAGS: dict[str, Side] = {
+    "input_sensitive": "input",
+    "output_sensitive": "answer",
+    "block_reason": "input",
+    "amazon_bedrock_guardrail_action": "answer",
+}
+"""Fields that say that something was blocked, by themselves."""
+_NOT_BLOCKED = frozenset(
+    {"none", "unspecified", "block_reason_unspecified", "blocked_reason_unspecified", "false"}
+)
+
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_NOT_SEARCHED = _names("""
+    content reasoning reasoning_content reasoning_details refusal tool_calls function_call logprobs usage
+    audio thinking thinking_blocks thoughts annotations citations search_results flagged_input input prompt
+""")
+"""What models and users wrote, and numbers."""
+CODE_KEYS = _names("code type status error_code error_type status_code reason err_code err_type")
+MESSAGE_KEYS = _names("""
+    message msg detail error_msg error_message status_msg error_description title description err_msg
+    errmsg raw
+""")
+_SUCCESS = frozenset(
+    {"", "0", "200", "success", "succeeded", "ok", "none", "null", "false", "20000", "10000"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Signs:
+    """What a body holds besides its text."""
+
+    error: object = None
+    """The first error object (or text), outermost first; None if there is none."""
+    filtered: Side | None = None
+    """What a filter blocked; a blocked input comes first."""
+    blamed: Side | None = None
+    """Whose text Zhipu's ``contentFilter`` complains about, which need not block anything."""
+
+
+def signs_in(body: Mapping[str, Any]) -> Signs:
+    """The error and the filter results anywhere in ``body``."""
+    errors: list[object] = [body] if _says_failure(body) else []
+    sides: set[Side] = set()
+    level: list[tuple[object, Side | None]] = [(body, None)]
+    for _ in range(DEEPEST):
+        deeper: list[tuple[object, Side | None]] = []
+        for node, side in level:
+            for name, value in _items(node):
+                if name in _NOT_SEARCHED:
+                    continue
+                if side is None and name in ("error", "errors", "base_resp", "err"):
+                    if is_error(value):
+                        errors.append(value)
+                    continue
+                blocked = _blocked(name, value, side)
+                if blocked is not None:
+                    sides.add(blocked)
+                if isinstance(value, dict | list):
+                    here = FILTER_RESULTS.get(name)
+                    deeper.append((value, side if side == "input" or here is None else here))
+        level = deeper
+    filtered: Side | None = "input" if "input" in sides else "answer" if sides else None
+    return Signs(errors[0] if errors else None, filtered, _blamed(body))
+
+
+def _blamed(body: Mapping[str, Any]) -> Side | None:
+    reports = body.get("contentFilter", body.get("content_filter"))
+    roles = (
+        {str(r.get("role")) for r in reports if isinstance(r, dict)} if isinstance(reports, list) else set()
+    )
+    return "answer" if "assistant" in roles else "input" if roles else None
+
+
+def _items(node: object) -> Iterator[tuple[str, object]]:
+    if isinstance(node, dict):
+        for key, value in node.items():
+            yield word(str(key)), value
+    elif isinstance(node, list):
+        for value in node:
+            yield "", value
+
+
+def _blocked(name: str, value: object, side: Side | None) -> Side | None:
+    """The side that this field says was blocked. ``side``: of the filter results that it is part of."""
+    if name in FILTER_FLAGS:
+        said = word(value) if isinstance(value, str) else value
+        return FILTER_FLAGS[name] if said and said not in _NOT_BLOCKED else None
+    if side is None:
+        return None
+    if name in ("filtered", "blocked") and value is True:
+        return side
+    if name == "error" and isinstance(value, dict):  # code content_filter_error: the filter did not run
+        return side if word(str(value.get("code") or "")) == "content_filter" else None
+    return None
+
+
+def is_error(value: object) -> bool:
+    """Whether the value of an ``error`` field means an error: many providers send null, {} or code 0."""
+    if isinstance(value, list):
+        return any(map(is_error, value))
+    if isinstance(value, dict):
+        codes = [v for k, v in value.items() if word(str(k)) in CODE_KEYS and isinstance(v, str | int)]
+        if codes and all(str(code).lower() in _SUCCESS for code in codes):
+            return False
+        return any(v not in (None, "", 0, False, [], {}) for v in value.values())
+    return bool(value) and str(value).strip().lower() not in _SUCCESS
+
+
+def _says_failure(body: Mapping[str, Any]) -> bool:
+    """Whether ``body`` is itself an error object."""
+    if body.get("object") == "error" or body.get("type") == "error" or body.get("success") is False:
+        return "error" not in body
+    names = ("code", "error_code", "errorCode", "status_code", "err_code")
+    codes = [str(body[n]).lower() for n in names if isinstance(body.get(n), str | int)]
+    return any(code not in _SUCCESS for code in codes)
+
+
+def said_in(error: object, depth: int = 0) -> tuple[str, str]:
+    """All codes and all messages of an error object, also of errors that it quotes as JSON text."""
+    codes: list[str] = []
+    messages: list[str] = []
+    if isinstance(error, str):
+        messages.append(error)
+    for name, value in _items(error) if depth < DEEPEST else ():
+        if name in _NOT_SEARCHED or name == "choices":
+            continue
+        if name in CODE_KEYS and isinstance(value, str | int):
+            codes.append(str(value))
+        elif name in MESSAGE_KEYS or name == "error" or not name:
+            value = _quoted(value)
+            if isinstance(value, str):
+                messages.append(value)
+        if name == "reasons" and value:  # OpenRouter's moderation
+            codes.append("flagged")
+        if isinstance(value, dict | list):
+            inner_codes, inner_messages = said_in(value, depth + 1)
+            codes.append(inner_codes)
+            messages.append(inner_messages)
+    return " ".join(filter(None, codes)), "\n".join(filter(None, messages))
+
+
+def _quoted(value: object) -> object:
+    """The JSON object that a text quotes, as routers do; else the value itself."""
+    if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
+        try:
+            return json.loads(value)
+        except (ValueError, RecursionError):
+            return value
+    return value
