@@ -43,6 +43,7 @@ SETTINGS: dict[str, int | str] = {
 _FAULTS = (sqlite3.Error, OSError, diskcache.Timeout, ValueError, TypeError, KeyError, AttributeError)
 """What diskcache raises for a damaged, foreign or unwritable database."""
 
+_UNWRITABLE = ("readonly", "read-only", "permission", "not permitted", "unable to open")
 _ANOTHER = "Name another folder by --cache, or delete this one."
 _REASONS: tuple[tuple[tuple[str, ...], str, str], ...] = (
     (("locked",), "another process has locked it", "It will be used again once that process has ended."),
@@ -99,9 +100,67 @@ def _refuse(what: str) -> NoReturn:
     raise ValueError(f"a cache {what} that is not plain text is refused")
 
 
+class _ReadOnlyDisk:
+    """Reads the database of a cache that this user cannot write, such as a shared or a mounted one."""
+
+    def __init__(self, database: Path) -> None:
+        uri = database.resolve().as_uri()
+        try:
+            self._connection = _tried(f"{uri}?mode=ro")
+        except sqlite3.Error:  # a log must be made beside the database, which cannot be
+            self._connection = _tried(f"{uri}?mode=ro&immutable=1")
+        self._rules = JsonTextDisk(str(database.parent))
+
+    def get(self, key: str) -> str | None:
+        """The row of ``key``; None if there is none. Raises ValueError for one in another mode."""
+        found = self._connection.execute(
+            "SELECT mode, filename, value FROM Cache WHERE key = ? AND raw = 1", (key,)
+        ).fetchone()
+        return None if found is None else self._rules.fetch(*found, False)
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+def _tried(uri: str) -> sqlite3.Connection:
+    connection = sqlite3.connect(uri, uri=True, timeout=LOCK_SECONDS)
+    try:
+        connection.execute("SELECT key, raw, mode, filename, value FROM Cache LIMIT 1").fetchone()
+    except sqlite3.Error:
+        connection.close()
+        raise
+    return connection
+
+
 class _Entry(Record):
     key: str
     answer: Answer
+    sha256: str = ""
+    """Of the row before this field. Rows of versions before 0.2.0 have none, and are accepted."""
+
+    def row(self) -> str:
+        """The text that is stored."""
+        head = self.model_dump_json(exclude_none=True, exclude={"sha256"})[:-1]
+        return f'{head},"sha256":"{_sha256(head)}"}}'
+
+    @classmethod
+    def of(cls, row: str, key: str) -> _Entry | None:
+        """The entry in a row; None if a newer version has written it. Raises ValueError if it was altered."""
+        head, _, checksum = row.rpartition(',"sha256":"')
+        whole = bool(head) and checksum == f'{_sha256(head)}"}}'
+        try:
+            entry = cls.model_validate_json(row)
+        except ValidationError:
+            if whole:
+                return None
+            raise ValueError("altered") from None
+        if entry.key != key or (entry.sha256 and not whole):
+            raise ValueError("altered")
+        return entry
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 class ResponseCache:
@@ -124,6 +183,7 @@ class ResponseCache:
         self._warn_user = warn
         self._without = without
         self._warned = False
+        self._altered = False
         self._unsaved: dict[str, str] = {}
         self._save_again_at = 0.0
         self._writable = True
@@ -132,7 +192,7 @@ class ResponseCache:
         try:
             self._disk = _opened(folder)
         except _FAULTS as error:
-            self._warn(error, self._without)
+            self._open_read_only(error)
         else:
             self._claims = Claims(folder)
 
@@ -166,17 +226,18 @@ class ResponseCache:
         if text is None:
             return None
         try:
-            entry = _Entry.model_validate_json(text)
-        except ValidationError:
+            entry = _Entry.of(text, key)
+        except ValueError:
+            self._warn_of_alterations()
             return None
-        return entry.answer if entry.key == key else None
+        return None if entry is None else entry.answer
 
     def put(self, key: str, answer: Answer) -> None:
         """Store ``answer`` under ``key``; while the database is locked, keep it in memory."""
         if self._disk is None or not self._writable:
             return
         if len(self._unsaved) < MOST_UNSAVED:
-            self._unsaved[key] = _Entry(key=key, answer=answer).model_dump_json(exclude_none=True)
+            self._unsaved[key] = _Entry(key=key, answer=answer).row()
         if monotonic() >= self._save_again_at:
             self._save()
 
@@ -219,6 +280,29 @@ class ResponseCache:
             self._warn(error, "Answers from now on are not kept.")
         self._unsaved.clear()
 
+    def _open_read_only(self, error: BaseException) -> None:
+        """After ``error``, read the database without writing, if that is what is not allowed."""
+        if any(sign in str(error).lower() for sign in _UNWRITABLE):
+            with contextlib.suppress(*_FAULTS):
+                self._disk = _ReadOnlyDisk(self.folder / diskcache.core.DBNAME)
+        if self._disk is None:
+            self._warn(error, self._without)
+            return
+        self._writable = False
+        self._warned = True
+        self._warn_user(
+            f"{self.folder}: the response cache cannot be written. Its replies are used, but new ones are not"
+            " kept. To keep them, change its permissions, or name another folder by --cache."
+        )
+
+    def _warn_of_alterations(self) -> None:
+        if not self._altered:
+            self._altered = True
+            self._warn_user(
+                f"{self.folder}: an entry of the response cache has been altered since it was written."
+                " Altered entries are left out, and their requests are sent again."
+            )
+
     def _close_disk(self) -> None:
         with contextlib.suppress(*_FAULTS):
             self._disk.close()
@@ -242,7 +326,7 @@ def _opened(folder: Path) -> Any:
     """The database in ``folder``, created if missing. Raises one of ``_FAULTS``."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     with contextlib.suppress(OSError):
-        folder.chmod(0o700)
+        folder.chmod(folder.stat().st_mode & 0o700)  # a folder that was made read-only stays so
     database = folder / diskcache.core.DBNAME
     if database.exists():  # diskcache would wait a minute for a lock
         probe = sqlite3.connect(database, timeout=LOCK_SECONDS, isolation_level=None)

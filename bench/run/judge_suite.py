@@ -37,7 +37,7 @@ def judge_suite(
     cache: Path | str | None = ".cache/responses",
     listener: Listener | None = None,
 ) -> RunReport:
-    """Score existing conversations of ``suite``; no player is called.
+    """Score existing conversations of ``suite``; no player is called. See also :func:`bench.run_suite`.
 
     Args:
         players: Names to restrict the judging to; default: every player that has results.
@@ -45,8 +45,6 @@ def judge_suite(
         batch: Ask through the judges' Batch APIs, which is cheaper and takes up to 24 hours. Needs ``cache``,
             through which the answers arrive.
         poll_seconds: With ``batch``, seconds between two queries of its state.
-
-    Other arguments: see :func:`bench.run_suite`.
 
     Returns:
         What was done; ``unanswered`` lists requests whose batch ended before they were answered.

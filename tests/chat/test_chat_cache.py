@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import multiprocessing
+import os
 import pickle
 import sqlite3
 import stat
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -257,3 +261,101 @@ def _only_key(folder: Path) -> str:
     with sqlite3.connect(folder / "cache.db") as database:
         ((key,),) = database.execute("SELECT key FROM Cache").fetchall()
     return str(key)
+
+
+# A cache that cannot be written
+
+
+def _as_a_guest(folder: Path, check: Callable[[], bool]) -> bool:
+    """``check()`` in another process, for which ``folder`` and its files are read-only."""
+    for path in folder.iterdir():
+        path.chmod(0o444)
+    folder.chmod(0o555)
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            if os.geteuid() == 0:  # root may write anything
+                os.setegid(65534)
+                os.seteuid(65534)
+            status = 0 if check() else 1
+        finally:
+            os._exit(status)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+@pytest.mark.parametrize("log", [False, True], ids=["closed", "with an open log"])
+def test_a_read_only_cache_is_still_read(log: bool) -> None:
+    with tempfile.TemporaryDirectory() as name:  # pytest's own folders are closed to other users
+        Path(name).chmod(0o755)
+        folder = Path(name) / "cache"
+        with ResponseCache(folder) as cache:
+            cache.put("k", ANSWER)
+        open_log = sqlite3.connect(folder / "cache.db") if log else None
+        if open_log is not None:
+            open_log.execute("SELECT count(*) FROM Cache").fetchone()
+
+        def check() -> bool:
+            warnings: list[str] = []
+            with ResponseCache(folder, warnings.append) as cache:
+                cache.put("l", ANSWER)
+                found = cache.get("k"), cache.get("l"), cache.get("m")
+                claimed = cache.claim("0" * 64)
+            said = len(warnings) == 1 and "cannot be written" in warnings[0]
+            return found == (ANSWER, None, None) and claimed and said
+
+        assert _as_a_guest(folder, check)
+        folder.chmod(0o755)
+
+
+# Checksums
+
+
+def _rewritten(folder: Path, change: Callable[[str], str]) -> None:
+    with sqlite3.connect(folder / "cache.db") as database:
+        ((text,),) = database.execute("SELECT value FROM Cache").fetchall()
+        assert change(text) != text
+        database.execute("UPDATE Cache SET value = ?", (change(text),))
+
+
+ALTERATIONS: dict[str, Callable[[str], str]] = {
+    "another text": lambda text: text.replace("A whole answer", "A better answer"),
+    "another number": lambda text: text.replace('"prompt_tokens":3', '"prompt_tokens":4'),
+    "a field more": lambda text: text.replace('"text":', '"detail":"x","text":'),
+    "another order": lambda text: json.dumps(json.loads(text), sort_keys=True),
+    "another checksum": lambda text: text[:-3] + ("0" if text[-3] != "0" else "1") + text[-2:],
+    "cut off": lambda text: text[:-40],
+    "no JSON": lambda text: "x" + text,
+    "another key": lambda text: text.replace('"key":"k"', '"key":"m"'),
+}
+
+
+@pytest.mark.parametrize("name", ALTERATIONS)
+def test_an_altered_row_is_left_out_with_one_warning(tmp_path: Path, name: str) -> None:
+    folder, warnings = tmp_path / "cache", list[str]()
+    answer = ANSWER.model_copy(update={"text": "A whole answer"})
+    with ResponseCache(folder) as cache:
+        cache.put("k", answer)
+    _rewritten(folder, ALTERATIONS[name])
+    with ResponseCache(folder, warnings.append) as cache:
+        assert [cache.get("k"), cache.get("k")] == [None, None]
+        cache.put("k", answer)
+        assert cache.get("k") == answer
+    assert len(warnings) == 1
+    assert str(folder) in warnings[0]
+    assert "altered" in warnings[0]
+
+
+def test_rows_of_an_older_and_of_a_newer_version_cost_no_warning(tmp_path: Path) -> None:
+    folder, warnings = tmp_path / "cache", list[str]()
+    with ResponseCache(folder) as cache:
+        cache.put("k", ANSWER)
+    _rewritten(folder, lambda text: text[: text.index(',"sha256"')] + "}")
+    with ResponseCache(folder, warnings.append) as cache:
+        assert cache.get("k") == ANSWER
+    head = '{"key":"k","answer":{"outcome":"ok","text":"","news":1}'
+    checksum = hashlib.sha256(head.encode()).hexdigest()
+    _rewritten(folder, lambda text: f'{head},"sha256":"{checksum}"}}')
+    with ResponseCache(folder, warnings.append) as cache:
+        assert cache.get("k") is None
+    assert warnings == []

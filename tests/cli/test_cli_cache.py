@@ -64,7 +64,6 @@ DAMAGES: dict[Callable[[Path], None], str] = {
     _foreign: DAMAGED,
     _no_database: DAMAGED,
     _newer_sqlite: DAMAGED,
-    _read_only: "it cannot be written",
     _a_folder_in_its_place: "its database cannot be opened",
     _a_file_in_the_folders_place: "a file in its place",
 }
@@ -99,6 +98,22 @@ def assert_one_plain_line(ended: Ended, tiny: Tiny, reason: str, meaning: str) -
     assert "rrno" not in line
     assert "sqlite" not in line.lower()
     assert "Traceback" not in ended.err
+
+
+def test_a_run_with_a_read_only_cache_sends_only_what_it_does_not_hold(
+    bench: Bench, tiny: Tiny, server: ScriptedServer
+) -> None:
+    assert bench("run", "tiny", *tiny.options()).status == 0
+    before = bytes_below(tiny.tree.root)
+    shutil.rmtree(tiny.tree.root)
+    _read_only(tiny.root / "cache")
+    ended = bench("run", "tiny", *tiny.options())
+    assert (ended.status, server.count) == (0, ALL)
+    (line,) = [line for line in ended.err.splitlines() if line.startswith("bench: ")]
+    assert "cannot be written" in line
+    assert bytes_below(tiny.tree.root) == before
+    assert bench("run", "tiny", "-p", "actor", *tiny.options()).status == 0
+    assert server.count == 2 * ALL
 
 
 def test_a_run_goes_on_without_a_cache_that_is_locked(
