@@ -11,9 +11,9 @@ from pydantic import JsonValue
 
 from bench.catalog import Catalog, Sampling
 from bench.chat.requests import ChatRequest, Reply, Sound
-from bench.records import Call, Cell, Failure, Message, Role, sha256_of
+from bench.records import Call, Cell, Failure, Message, Outcome, Role, sha256_of
 from bench.replies import ReplyFault
-from bench.replies.objects import reasoning_around
+from bench.replies.objects import goes_on, reasoning_around
 from bench.replies.reasoning import separated
 from bench.suites import Suite
 
@@ -43,8 +43,10 @@ def without_reasoning(role: Role, reply: Reply) -> Reply:
     """``reply`` with the reasoning in its text added to its ``reasoning``; empty if nothing else was written.
 
     A player's text is then its answer alone. The text of the others stays as it came: it is read as JSON,
-    past the reasoning, and kept as evidence.
+    past the reasoning, and kept as evidence. Where they called a tool instead, its arguments are the text.
     """
+    if role != "player" and reply.outcome == "empty" and reply.tool_arguments:
+        reply = replace(reply, outcome="ok", text=reply.tool_arguments, detail="")
     if reply.outcome not in READABLE:
         return reply
     cut = reply.outcome == "length"
@@ -57,6 +59,16 @@ def without_reasoning(role: Role, reply: Reply) -> Reply:
         detail = "nothing but reasoning was written" + (" up to the token limit" if cut else "")
         return replace(reply, outcome="empty", detail=detail)
     return reply
+
+
+def read_whole(read: Callable[[str], T], text: str, outcome: Outcome) -> T:
+    """``text`` of a call that ended as ``outcome``, parsed by ``read``.
+
+    Raises ReplyFault; also if it was cut off in what follows its JSON, where the model may have revised it.
+    """
+    if outcome == "length" and goes_on(text):
+        raise ReplyFault("truncated", "The reply breaks off in text after its JSON.")
+    return read(text)
 
 
 def complaint(fault: str) -> str:
@@ -131,7 +143,8 @@ class Calls:
             value, fault = None, ""
             if reply.outcome in READABLE:
                 try:
-                    value = read(reply.text)
+                    whole = "ok" if role == "player" else reply.outcome
+                    value = read_whole(read, reply.text, whole)
                 except ReplyFault as error:
                     fault = error.fault
             tries.append(Try(request, reply, value, fault))

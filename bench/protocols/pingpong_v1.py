@@ -17,10 +17,10 @@ from bench.chat.requests import estimated_tokens
 from bench.errors import CatalogError
 from bench.protocol_facts import facts_of
 from bench.protocols.base import Estimate, Talk, strict_object
-from bench.protocols.calls import READABLE, Ask, JsonSchema
+from bench.protocols.calls import READABLE, Ask, JsonSchema, read_whole
 from bench.protocols.cards import CardProtocol, card_facts, rating_properties, utterance_property
 from bench.protocols.verdicts import Reading
-from bench.records import Cell, Conversation, Failure, Judgement, Message, Role, TurnVerdict
+from bench.records import Call, Cell, Conversation, Failure, Judgement, Message, Role, TurnVerdict
 from bench.replies import Rating, ReplyFault, rating, utterance
 from bench.replies.faults import in_order
 
@@ -151,15 +151,17 @@ class PingPongV1(CardProtocol):
 
 def ratings_in(conversation: Conversation) -> Reading:
     """The interrogator's ratings, parsed from its replies in ``conversation``."""
-    replies: dict[int, str] = {}
+    replies: dict[int, Call] = {}
     for call in conversation.calls:
         if call.role == "interrogator" and call.outcome in READABLE:
-            replies[call.turn - 1] = call.raw or ""  # the last of several tries counts
+            replies[call.turn - 1] = call  # the last of several tries counts
     turns: list[TurnVerdict] = []
     repairs: list[str] = []
     for turn in range(1, len(conversation.answers()) + 1):
+        read = partial(rating, turn=turn, criteria=CRITERIA, more=False)
+        call = replies.get(turn)
         try:
-            rated = rating(replies.get(turn, ""), turn=turn, criteria=CRITERIA, more=False)
+            rated = read_whole(read, call.raw or "", call.outcome) if call else read("")
         except ReplyFault as error:
             fault = Failure(role="judge", turn=turn, outcome="parse_error", reason=error.fault)
             return Reading(failure=fault)

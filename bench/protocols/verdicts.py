@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from bench.protocol_facts import ProtocolFacts
-from bench.protocols.calls import READABLE
+from bench.protocols.calls import READABLE, read_whole
 from bench.records import Call, Failure, Judgement, TurnVerdict
 from bench.replies import ReplyFault
 from bench.replies.faults import in_order
@@ -68,12 +68,12 @@ def _by_question(judgement: Judgement) -> Iterator[list[tuple[Call, str]]]:
 
 def _reread_question(replies: list[tuple[Call, str]], number: int, read: ReadVerdict) -> Reading | None:
     for attempt, (call, text) in enumerate(replies, 1):
-        if call.outcome not in READABLE:
+        if call.outcome not in READABLE and not (call.outcome == "empty" and text):
             continue
         try:
-            return read(text, number)
+            return read_whole(lambda reply: read(reply, number), text, call.outcome)
         except ReplyFault as error:
-            if attempt == len(replies):
+            if attempt == len(replies) and call.outcome in READABLE:
                 fault = Failure(role="judge", turn=attempt, outcome="parse_error", reason=error.fault)
                 return Reading(failure=fault)
     return None

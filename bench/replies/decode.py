@@ -22,6 +22,8 @@ class Decoded:
     data: Any
     repairs: frozenset[str]
     mended: bool = False
+    clashes: bool = False
+    """Whether an object has a key twice, and not only a number or boolean corrected at once."""
 
 
 def strictly(raw: str) -> Decoded | None:
@@ -32,15 +34,26 @@ def strictly(raw: str) -> Decoded | None:
         def build(pairs: list[tuple[str, Any]], repairs: set[str] = repairs) -> dict[str, Any]:
             data = dict(pairs)
             if len(data) < len(pairs):
-                repairs.add("duplicate_keys")
+                repairs.update(("duplicate_keys", "clashes") if _clash(pairs) else ("duplicate_keys",))
             return data
 
         try:
             data = json.loads(raw, strict=not forgiving, object_pairs_hook=build, parse_constant=str)
         except (ValueError, RecursionError):
             continue
-        return Decoded(data, frozenset(repairs))
+        clashes = "clashes" in repairs
+        return Decoded(data, frozenset(repairs - {"clashes"}), clashes=clashes)
     return None
+
+
+def _clash(pairs: list[tuple[str, Any]]) -> bool:
+    places: dict[str, int] = {}
+    for place, (key, value) in enumerate(pairs):
+        before = places.get(key, place)
+        if value != pairs[before][1] and (isinstance(value, str) or before < place - 1):
+            return True
+        places[key] = place
+    return False
 
 
 def cleaned(value: Any, repairs: set[str], depth: int = 0) -> Any:

@@ -53,6 +53,8 @@ class JsonReply:
     """What had begun after the part that was read, if the value breaks off."""
     mended: bool = False
     """Whether the standard decoder could not read it."""
+    clashes: bool = False
+    """Whether a key occurs twice, with values of which one may be part of a string."""
 
     @property
     def sound(self) -> bool:
@@ -89,8 +91,8 @@ def wanted_object(required: Collection[str], known: Collection[str] = ()) -> Wan
 
 
 def once(reply: JsonReply) -> None:
-    """Raise ReplyFault if an object in ``reply`` has a key twice: one value may be part of a string."""
-    if "duplicate_keys" in reply.repairs:
+    """Raise ReplyFault if a key in ``reply`` has two values of which one may be part of a string."""
+    if reply.clashes:
         raise ReplyFault("contradiction", "The JSON gives a key twice; each key must occur once.")
 
 
@@ -125,6 +127,15 @@ def reasoning_around(text: str) -> Separated:
         return Separated(text)
     values = "".join(text[span.start : span.end] for span in scanned.spans)
     return Separated(MARKERS.sub("", outside(text, scanned, start)).strip() + values, bare(blocks))
+
+
+def goes_on(text: str) -> bool:
+    """Whether more than a fence follows the last value in ``text``."""
+    scanned = scan(text, answer_start(text))
+    if not scanned.spans or not scanned.closed:
+        return False
+    rest = MARKERS.sub("", text[scanned.spans[-1].end :])
+    return bool(_FENCE.sub("", rest).strip())
 
 
 def _after_reasoning(text: str, whole: Scan, wanted: Wanted) -> JsonReply | None:
@@ -181,7 +192,7 @@ def _bind(text: str, scanned: Scan, start: int, wanted: Wanted) -> JsonReply:
                 repairs.add(slug)
             if not span.closed:
                 repairs.add("truncated")
-            return JsonReply(data, repairs, raw, span.start, rest, decoded.mended)
+            return JsonReply(data, repairs, raw, span.start, rest, decoded.mended, decoded.clashes)
         if not span.closed and span.height > MAX_DEPTH:
             raise ReplyFault("bad_json", "The JSON in the reply is nested too deeply.")
         if not span.closed:

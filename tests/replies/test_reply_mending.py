@@ -91,12 +91,17 @@ def test_a_score_that_is_not_plain_is_a_fault_in_every_reply(criteria: Criteria,
         banded(f'{{"analysis": "x", "band": "1-20", "score": {literal},}}', bands=[(1, 20)])
 
 
-def test_a_key_given_twice_is_a_fault(criteria: Criteria, reply: Make) -> None:
+def test_a_key_given_twice_is_a_fault_unless_a_number_is_corrected_at_once(
+    criteria: Criteria, reply: Make
+) -> None:
     quoted = '", "in_character_score": 5, "fluency_explanation": "x'
     with pytest.raises(ReplyFault):
         verdict(reply().replace("'Arr!' I agree.", f"He wrote {quoted} ha"), turns=1, criteria=criteria)
     with pytest.raises(ReplyFault):
         utterance('{"next_utterance": "He said ", "next_utterance": "no"}')
+    text = reply().replace('"fluency_score":', '"fluency_score": 1, "fluency_score":')
+    found = verdict(text, turns=1, criteria=criteria)
+    assert (found.turns[0].scores["fluency"], found.repairs) == (4, ("duplicate_keys",))
 
 
 def test_a_verdict_that_a_quoted_bracket_ends_is_a_fault(
