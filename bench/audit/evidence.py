@@ -8,7 +8,7 @@ from pathlib import Path
 
 from bench.audit.differences import differences, shown
 from bench.audit.files import FileAudit
-from bench.audit.findings import Findings
+from bench.audit.findings import Findings, Severity
 from bench.audit.places import BoardFiles, PlayerFiles
 from bench.audit.reference import Reference
 from bench.audit.sounds import audit_sounds
@@ -16,11 +16,22 @@ from bench.protocol_facts import facts_of
 from bench.protocols import reread
 from bench.records import Conversation, Judgement, messages_sha256
 from bench.results import ResultsTree
+from bench.results.facts import Tally, count_calls, standing_out
 from bench.scores.rules import is_stale
 
 COMPARED = {"reread": ("status", "turns"), "reread-wording": ("repairs", "failure")}
 """Fields of a judgement that its raw replies determine, by the code of a difference. The wording of repairs
 and failures does not change any number."""
+
+CALL_CODES = {
+    "cut": "answers-cut",
+    "unknown_endings": "unknown-endings",
+    "empty": "empty-replies",
+    "repeated": "repeated-calls",
+    "reasoned": "reasoning",
+    "served_models": "served-models",
+}
+"""The code of each remark about calls."""
 
 
 @dataclass
@@ -51,11 +62,13 @@ class EvidenceAudit:
         self.messages: dict[str, Path] = {}
         """SHA-256 of a complete conversation's messages to the first file that holds them."""
         self.judges: set[str] = set()
+        self.calls: Tally = {}
 
     def run(self) -> None:
-        """Audit every player, then list what is missing."""
+        """Audit every player, then list what stands out among its calls, and what is missing."""
         for player in self.board.players:
             self._player(player)
+        self._calls()
         self._missing()
 
     def _player(self, files: PlayerFiles) -> None:
@@ -90,6 +103,7 @@ class EvidenceAudit:
         if record is None:
             return False
         played.conversations[record.character, record.situation, record.repeat] = record
+        count_calls(record, self.calls)
         if record.status == "complete" and record.messages:
             first = self.messages.setdefault(messages_sha256(record.messages), path)
             if first != path:
@@ -105,6 +119,7 @@ class EvidenceAudit:
             return False
         if record.repeat == 1:
             played.judged.add((record.character, record.situation, record.judge))
+        count_calls(record, self.calls)
         self.judges.add(record.judge)
         conversation = played.conversations.get((record.character, record.situation, record.repeat))
         if conversation is None:
@@ -170,6 +185,16 @@ class EvidenceAudit:
                 for at, left, right in list(differences(here.get(name), due.get(name), name))[:5]:
                     text = f"the record has {shown(left)}, the raw reply reads as {shown(right)}"
                     self.findings.add(code, path, text, at)
+
+    def _calls(self) -> None:
+        """List what stands out among the calls: notes in a demonstration, whose scores mean nothing."""
+        suite = self.reference.suite
+        severity: Severity | None = "note" if suite is not None and suite.entry.demonstration else None
+        for (player, *_), facts in standing_out(self.calls).items():
+            folder = self.tree.player_folder(self.board.suite, self.board.language, player)
+            whose = "" if facts.role == "player" else f"{facts.role} {facts.model}: "
+            for name, text in facts.remarks().items():
+                self.findings.add(CALL_CODES[name], folder, whose + text, "calls", severity)
 
     def _missing(self) -> None:
         """List missing cells: those of the suite if it is known, else those that other players have."""

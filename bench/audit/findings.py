@@ -47,11 +47,17 @@ CODES: dict[str, tuple[Severity, str]] = {
     "unexpected-cell": ("warning", "a scene that the suite does not have"),
     "duplicate-messages": ("warning", "two conversations have the same messages, word for word"),
     "not-canonical": ("warning", "the bytes differ from the canonical form"),
+    "answers-cut": ("warning", "answers cut off at the token limit; only a note in a demonstration"),
+    "unknown-endings": ("warning", "replies whose finish reason is not known; as above"),
+    "empty-replies": ("warning", "replies without text; as above"),
+    "repeated-calls": ("warning", "calls repeated because a reply could not be used; as above"),
+    "served-models": ("warning", "one entry of models.toml was answered by several models; as above"),
     "board-missing": ("warning", "there are players but no board.json"),
     "leftover": ("warning", "a temporary file of a run that was killed or is still running"),
     "failed-conversation": ("note", "a recorded failure"),
     "failed-judgement": ("note", "a recorded failure"),
     "final-differs": ("note", "a judge's final score does not follow from its own steps"),
+    "reasoning": ("note", "answers that came with reasoning"),
     "fingerprint-unknown": ("note", "the fingerprint cannot be recomputed"),
     "reread-unknown": ("note", "there is no parser for raw replies of this protocol"),
     "imported": ("note", "imported: no raw replies, calls or fingerprints to check"),
@@ -84,9 +90,11 @@ class Findings:
     strict: bool = False
     items: list[Finding] = field(default_factory=list)
 
-    def add(self, code: str, path: Path, text: str, where: str = "") -> None:
-        """Add a finding of ``code`` at ``path``, field ``where``."""
-        severity = CODES[code][0]
+    def add(
+        self, code: str, path: Path, text: str, where: str = "", severity: Severity | None = None
+    ) -> None:
+        """Add a finding of ``code`` at ``path``, field ``where``. ``severity``: default: that of the code."""
+        severity = severity or CODES[code][0]
         if self.strict and severity == "warning":
             severity = "error"
         place = path.relative_to(self.root).as_posix()

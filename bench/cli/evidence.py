@@ -93,7 +93,7 @@ def board(
 
 
 def _print_board(loaded: LoadedBoard, form: str) -> None:
-    from bench.scores.forms import gaps, to_csv, to_json, to_table
+    from bench.scores.forms import gaps, remarks, to_csv, to_json, to_table
 
     board, suite = loaded.board, loaded.suite
     if form != "table":
@@ -103,7 +103,7 @@ def _print_board(loaded: LoadedBoard, form: str) -> None:
     click.echo(f"{label}, {board.language}, version {board.version}, judged by {', '.join(board.judges)}")
     if suite and suite.entry.demonstration:
         click.echo("A demonstration: these scores say nothing about role play.")
-    click.echo(to_table(board) + gaps(board))
+    click.echo(to_table(board) + gaps(board) + remarks(board))
 
 
 @click.command("commit-results")

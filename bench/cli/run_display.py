@@ -12,6 +12,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from bench.results.facts import standing_out
 from bench.run.jobs import Job
 from bench.run.plan import Plan
 from bench.run.progress import Listener, RunReport, duration, money
@@ -139,3 +140,5 @@ def print_report(report: RunReport) -> None:
     )
     if report.re_asks:
         click.echo(f"{report.re_asks} replies could not be used and were requested again.")
+    for (player, *_), facts in standing_out(report.tally).items():
+        click.echo(facts.line(player))

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from bench.chat.stats import Stats
-from bench.records import Conversation, Judgement, re_asks
+from bench.records import Conversation, Judgement
+from bench.results.facts import Tally, count_calls
 from bench.run.jobs import Job
 
 
@@ -19,8 +20,8 @@ class RunReport:
     conversations_failed: int = 0
     judgements: int = 0
     judgements_failed: int = 0
-    re_asks: int = 0
-    """Replies that could not be used, so that the model was asked again."""
+    tally: Tally = field(default_factory=dict)
+    """Counts of the calls that the records name."""
     stats: Stats = field(default_factory=Stats)
     """Calls, tokens and cost in US dollars."""
     budget_reached: bool = False
@@ -46,13 +47,18 @@ class RunReport:
         """Count a conversation."""
         self.conversations += 1
         self.conversations_failed += record.status == "failed"
-        self.re_asks += len(record.calls) - len({(call.role, call.turn) for call in record.calls})
+        count_calls(record, self.tally)
 
     def judgement_done(self, record: Judgement) -> None:
         """Count a judgement."""
         self.judgements += 1
         self.judgements_failed += record.status == "failed"
-        self.re_asks += re_asks(record)
+        count_calls(record, self.tally)
+
+    @property
+    def re_asks(self) -> int:
+        """Replies that could not be used, so that the model was asked again."""
+        return sum(counts["repeated", ""] for counts in self.tally.values())
 
     @property
     def calls(self) -> int:

@@ -12,6 +12,7 @@ from pydantic import ConfigDict, Field, model_validator
 from bench.errors import UserError
 from bench.protocol_facts import facts_of
 from bench.records import SCHEMA_VERSION, Openness, PlayerInfo, Record
+from bench.results.facts import CallFacts, standing_out
 from bench.scores import paper
 from bench.scores.bootstrap import CONFIDENCE
 from bench.scores.frame import Frames
@@ -132,6 +133,8 @@ class BoardRow(Record):
     """Null if no conversation of the player counts, or the protocol's scale is unknown."""
     probes: ProbeRates | None = None
     """Pass rates, on boards of probes only."""
+    calls: tuple[CallFacts, ...] = ()
+    """What stands out among the player's calls and those made for it; left out where nothing does."""
 
     @model_validator(mode="before")
     @classmethod
@@ -200,6 +203,7 @@ def board_of(
     probes = probe_rates(frames)
     summary, robust = _robust(frames, main_weights, resamples, seed)
     infos = {info.player: info for info in frames.players}
+    facts = standing_out(frames.calls)
     return Board(
         suite=frames.suite,
         version=frames.version,
@@ -222,6 +226,7 @@ def board_of(
                 weightings={name: _weighted(tables[name], player) for name in weightings if name != main},
                 robust=robust.get(player),
                 probes=probes.get(player),
+                calls=tuple(fact for (name, *_), fact in facts.items() if name == player),
             )
             for player in tables[main].index
         ),

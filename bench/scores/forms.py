@@ -63,6 +63,9 @@ def to_json(board: Board) -> str:
     data = board.model_dump(mode="json")
     for row, board_row in zip(data["rows"], board.rows, strict=True):
         row |= {name: row["criteria"].get(name) for name in OWN_KEYS}
+        row["calls"] = [facts.model_dump(exclude_defaults=True) for facts in board_row.calls]
+        if not row["calls"]:
+            del row["calls"]
         probes = board_row.probes
         if probes is None:
             del row["probes"]
@@ -126,6 +129,11 @@ def gaps(board: Board) -> str:
         if parts:
             lines.append(f"{shown(row.name)}: {'; '.join(parts)}\n")
     return "".join(lines)
+
+
+def remarks(board: Board) -> str:
+    """A line for each player and model whose calls deserve a remark; empty without any."""
+    return "".join(f"{facts.line(row.name)}\n" for row in board.rows for facts in row.calls)
 
 
 def _cell(row: BoardRow, name: str) -> Cell:

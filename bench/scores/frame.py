@@ -20,6 +20,7 @@ from bench.errors import RecordError
 from bench.protocol_facts import facts_of
 from bench.records import PlayerInfo
 from bench.results import ResultsTree
+from bench.results.facts import Tally, summed
 from bench.scores.rows import PlayerRows, player_rows
 
 SCENE = ["player", "character", "situation"]
@@ -104,6 +105,8 @@ class Frames:
     openings: Mapping[tuple[str, str, str], str] = field(default_factory=dict)
     """By player, character and situation, what two runs share if one may be a copy of the other; see
     :func:`bench.scores.rows.opening_of`."""
+    calls: Tally = field(default_factory=dict)
+    """Counts of all calls, by player, role and model."""
 
     @property
     def names(self) -> list[str]:
@@ -151,6 +154,11 @@ class Frames:
             judges=keep,
             scores=_only(self.scores, "judge", keep),
             judgements=_only(self.judgements, "judge", keep),
+            calls={
+                entry: counts
+                for entry, counts in self.calls.items()
+                if entry[1] != "judge" or entry[2] in keep
+            },
         )
 
     def only_players(self, players: Iterable[str]) -> Frames:
@@ -162,6 +170,7 @@ class Frames:
             scores=_only(self.scores, "player", keep),
             judgements=_only(self.judgements, "player", keep),
             conversations=_only(self.conversations, "player", keep),
+            calls={entry: counts for entry, counts in self.calls.items() if entry[0] in keep},
         )
 
 
@@ -223,6 +232,7 @@ def frames_of(
             _table("conversations", [here + row for part in rows for row in part.conversations])
         ),
         openings={scene: opening for part in rows for scene, opening in part.openings.items()},
+        calls=summed(part.calls for part in rows),
     )
 
 

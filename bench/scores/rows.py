@@ -15,6 +15,7 @@ from pathlib import Path
 from bench.errors import RecordError
 from bench.records import Cell, Conversation, Judgement, re_asks, sha256_of
 from bench.results import ResultsTree
+from bench.results.facts import Tally, count_calls
 from bench.scores.rules import ended_by_player, is_stale, saw_refusal
 
 Row = tuple[object, ...]
@@ -35,6 +36,8 @@ class PlayerRows:
     scores: list[ScoreRow] = field(default_factory=list)
     openings: dict[tuple[str, str, str], str] = field(default_factory=dict)
     """:func:`opening_of` each conversation, by player, character and situation."""
+    calls: Tally = field(default_factory=dict)
+    """Counts of the player's calls, and of those of its interrogators and judges."""
 
 
 def player_rows(
@@ -86,6 +89,7 @@ def player_rows(
         talks[scene] = talk
         rows.openings[player, *scene] = opening_of(talk)
         rows.conversations.append((player, *scene, *_conversation_values(talk)))
+        count_calls(talk, rows.calls)
     seen: set[tuple[str, str, str]] = set()
     for judgement in filter(belongs, judgements):
         scene = (judgement.character, judgement.situation)
@@ -96,6 +100,7 @@ def player_rows(
         rows.scores += _score_rows(len(rows.judgements), judgement, path)
         values = _judgement_values(judgement, talks.get(scene))
         rows.judgements.append((player, *scene, judgement.judge, *values))
+        count_calls(judgement, rows.calls)
     return rows
 
 

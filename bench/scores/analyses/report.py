@@ -10,6 +10,7 @@ from pydantic import JsonValue
 
 from bench.errors import UserError
 from bench.records import SCHEMA_VERSION, Record
+from bench.results.facts import CallFacts, standing_out
 from bench.scores.analyses.alone import boards_alone, judges_apart
 from bench.scores.analyses.difficulty import difficulty, scene_means, side_means
 from bench.scores.analyses.disputes import disputes
@@ -119,6 +120,15 @@ def _ledger(material: Material) -> pd.DataFrame:
     counts = judgement_counts(ledger(material.frames, material.scenes))
     counts["expected"] = counts.sum(axis=1)
     return counts.rename_axis(columns=None).reset_index().astype({"player": "object"})
+
+
+def _calls(material: Material) -> pd.DataFrame:
+    """The counts of calls, one row for each player, role and model that deserves a remark."""
+    rows = [
+        {"player": player, **facts.model_dump(), "served_models": ", ".join(facts.served_models)}
+        for (player, *_), facts in standing_out(material.frames.calls).items()
+    ]
+    return pd.DataFrame(rows, columns=["player", *CallFacts.model_fields])
 
 
 def _other_boards(material: Material) -> pd.DataFrame:
@@ -272,6 +282,14 @@ _TABLES: tuple[tuple[str, str, str, str, Callable[[Material], pd.DataFrame]], ..
         "Kendall's tau between the boards of several suites with the same players; the last row is the mean.",
         "no other suite was given to compare with",
         _other_boards,
+    ),
+    (
+        "calls",
+        "Calls that stand out",
+        "Replies cut off at the token limit, of unknown ending, empty or asked for again, and the models "
+        "that answered where one entry had several.",
+        "no call stands out",
+        _calls,
     ),
     (
         "ledger",

@@ -1,0 +1,118 @@
+"""What the records of calls say beside the scores, wherever it has to be seen."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import dataclass
+
+import pytest
+
+from bench.records import Role
+from bench.results.facts import CallFacts, Tally, standing_out
+from tests.cli.conftest import Bench
+from tests.scripted_server import Answer, ScriptedServer, Seen, completion, plausible
+from tests.tiny import Tiny
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A way in which calls can stand out."""
+
+    model: str
+    """Whose replies do, by the provider's id."""
+    role: Role
+    changes: dict[str, str]
+    """What the provider's reply says, at every second request."""
+    text: str | None = None
+    """None: a plausible text."""
+    counts: tuple[str, ...] = ()
+    code: str = ""
+
+
+KINDS = {
+    "answers cut": Kind("bard-1", "player", {"finish_reason": "length"}, counts=("cut",), code="answers-cut"),
+    "verdicts cut": Kind(
+        "strict-1", "judge", {"finish_reason": "length"}, counts=("cut",), code="answers-cut"
+    ),
+    "empty answers": Kind(
+        "bard-1", "player", {}, text="", counts=("empty", "repeated"), code="empty-replies"
+    ),
+    "empty verdicts": Kind("strict-1", "judge", {}, text="", counts=("empty",), code="repeated-calls"),
+    "empty questions": Kind("asker-1", "interrogator", {}, text="", counts=("empty",), code="repeated-calls"),
+    "reasoning": Kind(
+        "bard-1", "player", {"reasoning_content": "Hm."}, counts=("reasoned",), code="reasoning"
+    ),
+    "another player": Kind("bard-1", "player", {"model": "bard-2"}, code="served-models"),
+    "another judge": Kind("strict-1", "judge", {"model": "strict-2"}, code="served-models"),
+}
+
+
+def answers(kind: Kind, server: ScriptedServer) -> None:
+    """Have every second request to the model of ``kind`` answered in that way."""
+    asked: Counter[str] = Counter()
+
+    def answer(seen: Seen) -> Answer:
+        model = seen.body["model"]
+        asked[model] += 1
+        if model != kind.model or asked[model] % 2:
+            return plausible(seen)
+        usual = plausible(seen).body
+        assert isinstance(usual, dict)
+        text = usual["choices"][0]["message"]["content"] if kind.text is None else kind.text
+        return completion(text, seen, **kind.changes)
+
+    server.answer = answer
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_what_stands_out_is_counted_everywhere(
+    bench: Bench, tiny: Tiny, server: ScriptedServer, name: str
+) -> None:
+    kind = KINDS[name]
+    answers(kind, server)
+    ended = bench("run", "tiny", *tiny.options())
+    assert ended.status == 0
+    (row,) = json.loads(bench("board", "tiny", "--write", "--format", "json", *tiny.options()).out)["rows"]
+    (facts,) = [facts for facts in row["calls"] if facts["role"] == kind.role]
+    assert {count for count in kind.counts if facts[count] > 1} == set(kind.counts)
+    assert (len(facts.get("served_models", {})) == 2) == (kind.code == "served-models")
+    line = CallFacts.model_validate(facts).line("Bard").removeprefix("Bard")
+    assert f"bard{line}" in ended.out
+    assert f"Bard{line}" in bench("board", "tiny", *tiny.options()).out
+    codes = {
+        f["code"] for f in json.loads(bench("audit", "--format", "json", *tiny.options()).out)["findings"]
+    }
+    assert kind.code in codes
+    calls = json.loads(
+        bench("analyse", "tiny", "-l", "en", "--only", "calls", "--format", "json", *tiny.options()).out
+    )
+    assert [r["role"] for r in calls["analyses"][0]["rows"]] == [f["role"] for f in row["calls"]]
+
+
+def test_calls_that_went_well_are_not_mentioned(bench: Bench, tiny: Tiny) -> None:
+    bench("run", "tiny", *tiny.options())
+    (row,) = json.loads(bench("board", "tiny", "--write", "--format", "json", *tiny.options()).out)["rows"]
+    assert "calls" not in row
+    assert bench("audit", "--strict", *tiny.options()).status == 0
+
+
+def test_a_demonstration_gets_notes(bench: Bench, tiny: Tiny, server: ScriptedServer) -> None:
+    answers(KINDS["answers cut"], server)
+    tiny.suite_file.write_text(f"demonstration = true\n{tiny.suite_file.read_text(encoding='utf-8')}")
+    bench("run", "tiny", *tiny.options())
+    bench("board", "tiny", "--write", *tiny.options())
+    findings = json.loads(bench("audit", "--format", "json", *tiny.options()).out)["findings"]
+    assert [(f["severity"], f["code"]) for f in findings] == [("note", "answers-cut")]
+
+
+def test_a_judge_that_served_each_player_by_another_model_stands_out() -> None:
+    tally: Tally = {
+        (player, "judge", "strict"): Counter({("answers", ""): 3, ("served_models", f"strict-{n}"): 3})
+        for n, player in enumerate(("actor", "bard"))
+    }
+    facts = standing_out(tally)
+    assert [list(fact.served_models.items()) for fact in facts.values()] == [
+        [("strict-0", 3)],
+        [("strict-1", 3)],
+    ]
