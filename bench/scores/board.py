@@ -200,10 +200,9 @@ def board_of(
     gap = paper.rank_gap(facts_of(frames.protocol))
     tables = {name: paper.ranked(published_numbers(scored, name), gap) for name in weightings}
     counts = _counts(frames, scenes_of(frames) if scenes is None else list(scenes))
-    probes = probe_rates(frames)
+    probes, facts = probe_rates(frames), standing_out(frames.calls)
     summary, robust = _robust(frames, main_weights, resamples, seed)
     infos = {info.player: info for info in frames.players}
-    facts = standing_out(frames.calls)
     return Board(
         suite=frames.suite,
         version=frames.version,

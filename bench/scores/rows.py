@@ -13,7 +13,7 @@ from itertools import takewhile
 from pathlib import Path
 
 from bench.errors import RecordError
-from bench.records import Cell, Conversation, Judgement, re_asks, sha256_of
+from bench.records import Conversation, Judgement, re_asks, sha256_of
 from bench.results import ResultsTree
 from bench.results.facts import Tally, count_calls
 from bench.scores.rules import ended_by_player, is_stale, saw_refusal
@@ -67,7 +67,7 @@ def player_rows(
     rows = PlayerRows(player)
     here = (suite, language, player)
 
-    def belongs(cell: Cell) -> bool:
+    def counted(cell: Conversation | Judgement) -> bool:
         if (cell.suite, cell.language, cell.player) != here:
             raise RecordError(
                 f"holds a record of {cell.suite} {cell.language} {cell.player}"
@@ -79,19 +79,19 @@ def player_rows(
             return False
         rows.versions.add(cell.version)
         rows.protocols.add(cell.protocol)
+        count_calls(cell, rows.calls)
         return True
 
     talks: dict[tuple[str, str], Conversation] = {}
-    for talk in filter(belongs, conversations):
+    for talk in filter(counted, conversations):
         scene = (talk.character, talk.situation)
         if scene in talks:
             raise _twice(tree.conversation_path(talk))
         talks[scene] = talk
         rows.openings[player, *scene] = opening_of(talk)
         rows.conversations.append((player, *scene, *_conversation_values(talk)))
-        count_calls(talk, rows.calls)
     seen: set[tuple[str, str, str]] = set()
-    for judgement in filter(belongs, judgements):
+    for judgement in filter(counted, judgements):
         scene = (judgement.character, judgement.situation)
         path = tree.judgement_path(judgement, judgement.judge)
         if (*scene, judgement.judge) in seen:
@@ -100,7 +100,6 @@ def player_rows(
         rows.scores += _score_rows(len(rows.judgements), judgement, path)
         values = _judgement_values(judgement, talks.get(scene))
         rows.judgements.append((player, *scene, judgement.judge, *values))
-        count_calls(judgement, rows.calls)
     return rows
 
 
