@@ -53,8 +53,7 @@ def player_rows(
 
     Args:
         tree: Where the records are from; for error messages.
-        suite: Suite of the board.
-        language: Language of the board.
+        suite, language: The board.
         player: The player.
         conversations: All conversations in the player's folder.
         judgements: All judgements in the player's folder.
