@@ -6,6 +6,7 @@ BENCH := $(VENV)/bin/bench
 PY := $(VENV)/bin/python
 UV := $(VENV)/bin/uv
 SUITE ?= quickstart
+PROBES := card-probes-quick
 LANGUAGE ?= en
 
 # `make bench` builds the site only if one of these has changed since the last time, or if a file was added or deleted.
@@ -31,7 +32,9 @@ FEATURES := topics cluster parquet annotate
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
 
-bench: $(VENV)/ready ## run SUITE (quickstart) with the embedded model, score it, build the site
+bench: $(VENV)/ready ## run card probes and SUITE (quickstart) with the embedded model, score them, build the site
+	@$(BENCH) run $(PROBES)
+	@$(BENCH) board $(PROBES) --write
 	@$(BENCH) run $(SUITE)
 	@$(BENCH) board $(SUITE) --write
 	@if [ -e build/site/index.html ] && [ -e $(SITE_BUILT) ] && [ -z "$$(find $(SITE_SOURCES) \

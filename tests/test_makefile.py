@@ -43,7 +43,10 @@ def built(project: Path) -> bool:
     ended = subprocess.run(
         ["make", "bench"], cwd=project, env=environment, capture_output=True, text=True, check=True
     )
-    assert ended.stdout.startswith("bench run quickstart\nbench board quickstart --write\n")
+    suites = ("card-probes-quick", "quickstart")
+    assert ended.stdout.startswith(
+        "".join(f"bench run {name}\nbench board {name} --write\n" for name in suites)
+    )
     return "bench site build" in ended.stdout
 
 

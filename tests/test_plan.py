@@ -10,9 +10,12 @@ from typing import Any
 
 import pytest
 
+from bench.catalog import load_catalog
+from bench.protocols import protocol_for
 from bench.records import Conversation, Failure, Judgement, Outcome, sealed
 from bench.run.plan import TEMPORARY, Plan, estimate, make_plan
-from tests.tiny import CALLS, Script, Tiny, edit, make_tiny
+from bench.suites import load_suite
+from tests.tiny import CALLS, ROOT, Script, Tiny, edit, make_tiny
 
 CELLS = 4
 
@@ -83,6 +86,15 @@ def test_every_call_is_counted(tiny: Tiny) -> None:
 
 def test_longest_conversations_come_first_of_all_players(tiny: Tiny) -> None:
     assert [item.turns for item in plan_of(tiny, ("bard", "actor")).work] == [3, 3, 3, 3, 2, 2, 2, 2]
+
+
+def test_the_characters_of_a_player_take_turns(tiny: Tiny) -> None:
+    suite = load_suite(ROOT / "prompts", "card-probes-quick")
+    protocol = protocol_for(suite, "en", load_catalog(ROOT / "models.toml"))
+    work = make_plan(protocol, tiny.tree, ["smollm2-135m"], ["patterns"]).work
+    ours = [item.cell.character for item in work]
+    assert ours == ["sherlock-holmes", "mags-the-raccoon"] * (len(work) // 2)
+    assert [item.turns for item in work] == sorted((item.turns for item in work), reverse=True)
 
 
 def test_talks_come_before_mere_judgements(played: Tiny) -> None:

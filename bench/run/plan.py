@@ -84,8 +84,24 @@ def make_plan(
             item = _cell_work(plan, protocol, tree, cell, judges, talk, wanted)
             if item.talk or item.judges:
                 plan.work.append(item.model_copy(update={"anew": retry_failed or refresh_stale}))
-    plan.work.sort(key=lambda item: -item.turns if item.talk else 0)
+    _order(plan)
     return plan
+
+
+def _order(plan: Plan) -> None:
+    """Sort the longest conversations to the front, and let characters take turns.
+
+    Conversations of one character begin with the same card. If two of them started together, the server would
+    read the card twice, because neither could use the other's cached prompt.
+    """
+    seen: Counter[tuple[str, str]] = Counter()
+
+    def place(item: CellWork) -> tuple[int, int]:
+        whose = (item.cell.player, item.cell.character)
+        seen[whose] += 1
+        return (-item.turns if item.talk else 0, seen[whose])
+
+    plan.work.sort(key=place)
 
 
 def _cell_work(
