@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from tests.scripted_server import Answer, Answerer, Json, ScriptedServer, Seen, error, plausible
@@ -29,6 +29,8 @@ class BatchServer(ScriptedServer):
         self.ends: list[tuple[str, int]] = []
         self.troubles: dict[str, list[Answer]] = {}
         self.asked: list[str] = []
+        self.rewrite: Callable[[list[str]], list[str]] = lambda lines: lines
+        """Changes the lines of every result file."""
         self.batch_lines: list[Json] = []
         """Every line of every batch that was created: what is charged."""
 
@@ -138,8 +140,8 @@ class BatchServer(ScriptedServer):
         batch["request_counts"] = {"total": len(lines), "completed": len(good), "failed": len(bad)}
         for name, found in (("output_file_id", good), ("error_file_id", bad)):
             if found:
-                text = "".join(json.dumps(entry) + "\n" for entry in reversed(found))
-                batch[name] = self._keep(text.encode())
+                lines_out = self.rewrite([json.dumps(entry) for entry in reversed(found)])
+                batch[name] = self._keep("".join(f"{line}\n" for line in lines_out).encode())
 
     def _line(self, line: Json) -> Answer:
         """A line's answer: that of the call with these bytes as its body."""

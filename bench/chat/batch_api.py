@@ -25,6 +25,10 @@ CLOCK_SKEW = 86_400.0
 """Seconds by which the provider's clock may lag behind ours."""
 
 
+CHUNK = 2**16
+"""Bytes of a result file that are read at once."""
+
+
 class BatchTrouble(Exception):
     """A request to the Batch API failed, but may succeed later."""
 
@@ -100,13 +104,11 @@ class BatchApi:
             return self._view(await self._client.batches.retrieve(batch_id))
 
     async def lines(self, file_id: str) -> AsyncIterator[dict[str, Any]]:
-        """The JSON objects in a result file; other lines are skipped."""
+        """The JSON objects in a result file; other lines, and those that are too long, are skipped."""
         with self._errors():
             content = self._client.files.with_streaming_response.content(file_id, timeout=600)
             async with content as response:
-                async for line in response.iter_lines():
-                    if len(line) > LARGEST_ANSWER:
-                        continue
+                async for line in lines_of(response.iter_bytes(CHUNK), LARGEST_ANSWER):
                     try:
                         data = json.loads(line)
                     except (ValueError, RecursionError):
@@ -154,6 +156,20 @@ class BatchApi:
         if status == 404:
             return "Its files and batches may have been deleted, or belong to another key."
         return "" if "{" in fault.hint else fault.hint  # the templates are about a call to a model
+
+
+async def lines_of(chunks: AsyncIterator[bytes], longest: int) -> AsyncIterator[bytes]:
+    """The lines in ``chunks`` of at most ``longest`` bytes. Never holds more than one of them and a chunk."""
+    line = bytearray()
+    async for chunk in chunks:
+        for number, part in enumerate(chunk.split(b"\n")):
+            if number:
+                if len(line) <= longest:
+                    yield bytes(line)
+                line.clear()
+            line += part[: longest + 1 - len(line)]
+    if line and len(line) <= longest:
+        yield bytes(line)
 
 
 def now() -> float:

@@ -61,8 +61,10 @@ async def _judge(
             listener.warning(f"{name} is judged by ordinary calls: provider {provider} has no Batch API.")
     collected = await _collected(jobs, catalog, cache, states, limits, poll_seconds, listener)
     unknown = f" and {collected.unpriced} of unknown price" if collected.unpriced else ""
+    missing = f", {collected.missing} missing" if collected.missing else ""
     listener.batches_collected(
-        f"batches: {collected.answers} answers, {collected.failed} declined; ${collected.cost:.4f}{unknown}"
+        f"batches: {collected.answers} answers, {collected.declined} declined{missing};"
+        f" ${collected.cost:.4f}{unknown}"
     )
     report.unanswered = list(collected.unanswered.values())
     left = None if limits.max_cost is None else max(Decimal(0), limits.max_cost - collected.cost)
@@ -99,7 +101,9 @@ async def _collected(
             name: await stack.enter_async_context(BatchApi(name, catalog.providers[name], environment))
             for name in sorted({want.prepared.model.provider for want in wants})
         }
-        batcher = Batcher(apis, states, cache, say=listener.batch_changed, poll_seconds=poll_seconds)
+        batcher = Batcher(
+            apis, states, cache, say=listener.batch_changed, warn=listener.warning, poll_seconds=poll_seconds
+        )
         _check_cost(batcher.fresh(wants), limits, catalog)
         return await batcher.run(wants)
 

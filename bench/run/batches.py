@@ -23,16 +23,15 @@ from decimal import Decimal
 from pathlib import Path
 from typing import NoReturn
 
-from bench.chat.answers import Answer, answer_from
 from bench.chat.batch_api import BatchApi, BatchTrouble, BatchView, now
 from bench.chat.batch_states import BatchState, BatchStates, new_token
-from bench.chat.cache import ResponseCache
 from bench.chat.client import Chat, Prepared
 from bench.chat.requests import ChatRequest, Reply, estimated_tokens
 from bench.chat.secrets import shown_url
-from bench.errors import ProviderError, StorageError
+from bench.errors import ProviderError
 from bench.protocols import Protocol
 from bench.records import Cell, Conversation, Usage
+from bench.run.batch_results import BatchResults
 from bench.run.plan import Plan
 
 MOST_LINES = 50_000
@@ -67,8 +66,10 @@ class Collected:
     """What the batches brought."""
 
     answers: int = 0
-    failed: int = 0
+    declined: int = 0
     """Requests that the provider declined; ordinary calls make them again."""
+    missing: int = 0
+    """Requests without a result, although their batch completed; ordinary calls make them again."""
     cost: Decimal = Decimal(0)
     unpriced: int = 0
     unanswered: dict[str, str] = field(default_factory=dict)
@@ -147,12 +148,14 @@ class Batcher:
         cache_folder: Path,
         *,
         say: Say = lambda line: None,
+        warn: Say = lambda line: None,
         poll_seconds: float = 30.0,
     ) -> None:
         self._apis = apis
         self._states = states
         self._cache_folder = cache_folder
         self._say = say
+        self._warn = warn
         self._poll_seconds = poll_seconds
         self._troubles = 0
 
@@ -285,75 +288,45 @@ class Batcher:
         self, state: BatchState, view: BatchView, by_key: Mapping[str, Prepared], collected: Collected
     ) -> None:
         """Put a batch's answers into the cache, and then remove its state."""
+        results = await self._results(state, view, by_key)
+        for key, usage in results.answers.items():
+            collected.answers += 1
+            if key in by_key:
+                cost = by_key[key].cost_of(usage, batch=True)
+                collected.cost += cost or 0
+                collected.unpriced += cost is None
+        collected.declined += len(results.declined)
+        if view.status == "completed":
+            collected.missing += len(results.unanswered)
+        else:
+            reason = f"batch {view.id} ended as {view.status}" + (f" ({view.reason})" if view.reason else "")
+            collected.unanswered.update(dict.fromkeys(sorted(results.unanswered), reason))
+        if results.duplicates:
+            self._warn(
+                f"batch {view.id}: {len(results.duplicates)} of its requests have several results."
+                " The first good answer counts."
+            )
+        self._say(f"batch {view.id}: {len(results.answers)} of {len(state.keys)} answers collected")
+        self._states.remove(state)
+
+    async def _results(
+        self, state: BatchState, view: BatchView, by_key: Mapping[str, Prepared]
+    ) -> BatchResults:
+        """Everything in the result files, with the answers in the cache."""
         api = self._api(state)
-        answers: dict[str, Answer] = {}
-        declined: set[str] = set()
-        known = frozenset(state.keys)
         while True:
+            results = BatchResults(state.keys, by_key, api.secrets, self._cache_folder)
             try:
                 for file_id in view.files:
                     async for line in api.lines(file_id):
-                        _read_line(line, known, by_key, api.secrets, answers, declined)
-                break
+                        results.read(line)
             except BatchTrouble as trouble:
                 await self._wait_after(trouble, state)
             except ProviderError as error:
                 self._lost(state, error)
-        self._keep(answers)
-        for key, answer in answers.items():
-            collected.answers += 1
-            if key in by_key:
-                cost = by_key[key].cost_of(answer.usage, batch=True)
-                collected.cost += cost or 0
-                collected.unpriced += cost is None
-        left = set(state.keys) - answers.keys()
-        collected.failed += len(left & declined) if view.status != "completed" else len(left)
-        if view.status != "completed":
-            reason = f"batch {view.id} ended as {view.status}" + (f" ({view.reason})" if view.reason else "")
-            collected.unanswered.update(dict.fromkeys(sorted(left - declined), reason))
-        self._say(f"batch {view.id}: {len(answers)} of {len(state.keys)} answers collected")
-        self._states.remove(state)
-
-    def _keep(self, answers: Mapping[str, Answer]) -> None:
-        """Write the answers into the cache, and check that another process would find them."""
-        with ResponseCache(self._cache_folder) as cache:
-            for key, answer in answers.items():
-                cache.put(key, answer)
-        with ResponseCache(self._cache_folder) as cache:
-            missing = sum(cache.get(key) is None for key in answers)
-        if missing:
-            raise StorageError(
-                f"{missing} answers of a batch could not be stored in the response cache",
-                where=str(self._cache_folder),
-                hint="Free some space, or close what locks it; the batch will be collected next time.",
-            )
-
-
-def _read_line(
-    line: Mapping[str, object],
-    known: frozenset[str],
-    by_key: Mapping[str, Prepared],
-    secrets: Iterable[str],
-    answers: dict[str, Answer],
-    declined: set[str],
-) -> None:
-    """Sort a result line into ``answers`` or ``declined``; into neither if the batch ended before it."""
-    key = line.get("custom_id")
-    if not isinstance(key, str) or key not in known:
-        return
-    response = line.get("response")
-    if isinstance(response, dict) and response.get("status_code") == 200:
-        messages = by_key[key].request.messages if key in by_key else ()
-        answer = answer_from(json.dumps(response.get("body")).encode(), messages, secrets)
-        if isinstance(answer, Answer):
-            answers[key] = answer.model_copy(update={"batch": True})
-            return
-    elif not isinstance(response, dict):
-        fault = line.get("error")
-        code = str(fault.get("code")) if isinstance(fault, dict) else ""
-        if code in ("batch_expired", "batch_cancelled"):
-            return
-    declined.add(key)
+            else:
+                results.store()
+                return results
 
 
 def _identity(api: BatchApi) -> str:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from bench.chat.batch_api import BatchApi
+from bench.chat.batch_api import BatchApi, lines_of
 from bench.chat.batch_states import BatchStates
 from bench.records import Judgement
-from bench.run.batches import Batcher
+from bench.run.batch_results import BatchResults
 from tests.cli.conftest import Bench, Ended
 from tests.scripted_batches import BatchServer
 from tests.scripted_server import Answer, Seen, completion, error, plausible
@@ -144,8 +145,8 @@ STEPS = [
     (BatchApi, "create", True, 1),
     (BatchStates, "write", True, 3),
     (BatchApi, "retrieve", True, 2),
-    (Batcher, "_keep", False, 1),
-    (Batcher, "_keep", True, 1),
+    (BatchResults, "store", False, 1),
+    (BatchResults, "store", True, 1),
     (BatchStates, "remove", True, 1),
 ]
 
@@ -226,6 +227,66 @@ def test_lines_that_failed_and_replies_that_cannot_be_read_are_asked_again_one_b
     assert [j.status for j in made] == ["ok"] * TALKS
     ways = [[c.batch for c in j.calls] for j in made if j.calls[-1].batch is None]
     assert sorted(ways, key=len) == [[None], [True, None]]
+
+
+def _twice(lines: list[str]) -> list[str]:
+    """A bad result and an empty answer before the good one of a request, and another good one after it."""
+    line = json.loads(lines[0])
+    key = line["custom_id"]
+    bad = {"id": "x", "custom_id": key, "response": None, "error": {"code": "lost", "message": "lost"}}
+    texts = []
+    for text in ("", "Another answer altogether."):
+        line["response"]["body"]["choices"][0]["message"]["content"] = text
+        texts.append(json.dumps(line))
+    return [json.dumps(bad), texts[0], lines[0], texts[1], *lines[1:]]
+
+
+def test_of_several_results_to_a_request_the_first_good_one_counts(
+    bench: Bench, talked: Tiny, server: BatchServer
+) -> None:
+    server.rewrite = _twice
+    ended = bench("judge", "tiny", *POLL, *talked.options())
+    assert ended.status == 0, ended.err
+    assert f"{TALKS} answers, 0 declined" in ended.out
+    assert "1 of its requests have several results" in ended.err
+    assert server.count == 0
+    assert [j.status for j in judgements(talked)] == ["ok"] * TALKS
+
+
+@pytest.mark.parametrize(
+    "rewrite",
+    [
+        lambda lines: lines[1:],
+        lambda lines: [lines[0][: len(lines[0]) // 2], *lines[1:]],
+        lambda lines: [lines[0][:-1] + " " * 9_000_000 + "}", *lines[1:]],
+        lambda lines: [lines[0].replace('"custom_id": "', '"custom_id": "0'), *lines[1:]],
+    ],
+    ids=["left out", "cut off", "too long", "of another request"],
+)
+def test_a_result_that_never_arrived_is_missing(
+    bench: Bench, talked: Tiny, server: BatchServer, rewrite: Callable[[list[str]], list[str]]
+) -> None:
+    server.rewrite = rewrite
+    ended = bench("judge", "tiny", *POLL, *talked.options())
+    assert ended.status == 0, ended.err
+    assert f"{TALKS - 1} answers, 0 declined, 1 missing" in ended.out
+    assert server.count == 1, "an ordinary call makes it again"
+    assert [j.status for j in judgements(talked)] == ["ok"] * TALKS
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 100])
+def test_lines_are_put_together_from_chunks_of_any_size(size: int) -> None:
+    text = '{"a": "\u2028\x85"}\n\n' + "x" * 50 + "\n" + "y" * 20 + "\nno newline at the end"
+    data = text.encode()
+
+    async def chunks() -> AsyncIterator[bytes]:
+        for start in range(0, len(data), size):
+            yield data[start : start + size]
+
+    async def read() -> list[str]:
+        return [line.decode() async for line in lines_of(chunks(), 25)]
+
+    assert asyncio.run(read()) == ['{"a": "\u2028\x85"}', "", "y" * 20, "no newline at the end"]
 
 
 def test_a_state_holds_no_text_and_no_secret(
