@@ -7,7 +7,6 @@ it cannot use becomes a :class:`Problem`; the rest is imported.
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +14,8 @@ from typing import Annotated, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints, ValidationError
 from pydantic_core import PydanticCustomError
+
+from bench.files import read_bytes
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -84,22 +85,16 @@ def situation_id(text: str) -> str:
     return f"situation-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
 
 
-def read_text(path: Path, most_bytes: int, *, follow_links: bool = True) -> str:
+def read_text(path: Path, most_bytes: int, root: Path | None = None) -> str:
     """Return the text of a UTF-8 file, without its byte order mark.
 
-    Raises Unreadable where the file cannot be read, is larger than ``most_bytes``, is a Git LFS pointer, is
-    not UTF-8, or is a symbolic link and ``follow_links`` is off.
+    Raises Unreadable where the file cannot be read (see :func:`bench.files.read_bytes`), is a Git LFS
+    pointer, or is not UTF-8.
     """
-    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)
-    if not follow_links:
-        flags |= getattr(os, "O_NOFOLLOW", 0)
     try:
-        with os.fdopen(os.open(path, flags), "rb") as file:
-            data = file.read(most_bytes + 1)
+        data = read_bytes(path, root, most_bytes)
     except OSError as error:
         raise Unreadable(f"cannot be read: {error.strerror}") from None
-    if len(data) > most_bytes:
-        raise Unreadable(f"is larger than {most_bytes // 1024 // 1024} MB")
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

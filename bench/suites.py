@@ -12,6 +12,7 @@ from pydantic import AfterValidator, Field, field_validator
 
 from bench.catalog import Catalog, Sampling
 from bench.errors import CatalogError
+from bench.files import MOST_BYTES
 from bench.protocol_facts import facts_of
 from bench.slugs import slug
 from bench.toml_entries import Entry, checked_id, entry_from, read_text, read_toml, unknown_name
@@ -223,7 +224,7 @@ def load_suite(prompts: Path, name: str) -> Suite:
     if name not in files:
         raise unknown_name(name, files, "suite", str(prompts))
     path = files[name]
-    entry = entry_from(SuiteEntry, read_toml(path), str(path))
+    entry = entry_from(SuiteEntry, read_toml(path, root=prompts), str(path))
     if not entry.judge.models and not facts_of(path.parent.name).rule_judge:
         hint = 'Add [judge] with models = ["NAME"].'
         raise CatalogError("judge: name at least one judge model", where=str(path), hint=hint)
@@ -247,10 +248,12 @@ def _scenes(language: str, selection: Selection, path: Path) -> SceneSet:
     if (path.parent / selection.items).is_dir() and selection.items:
         folder = prompts / "characters" / language
         cards = _selected(folder, Card, selection.characters, where, "character")
-        items = tuple(item for card in cards for item in read_probes(path.parent / selection.items, card))
+        items = tuple(
+            item for card in cards for item in read_probes(path.parent / selection.items, card, prompts)
+        )
         return SceneSet(language, cards=cards, items=items)
     if selection.items:
-        return SceneSet(language, items=tuple(read_items(path.parent / selection.items)))
+        return SceneSet(language, items=tuple(read_items(path.parent / selection.items, prompts)))
     return SceneSet(
         language,
         _selected(prompts / "characters" / language, Card, selection.characters, where, "character"),
@@ -258,13 +261,14 @@ def _scenes(language: str, selection: Selection, path: Path) -> SceneSet:
     )
 
 
-def read_items(path: Path) -> Iterator[Item]:
-    """The items of a JSON Lines file.
+def read_items(path: Path, root: Path) -> Iterator[Item]:
+    """The items of a JSON Lines file, which must not lead out of the folder ``root``.
 
     Each line is an object with the strings ``character`` and ``situation``, a pair that occurs once.
     Raises CatalogError that names file and line.
     """
-    lines = read_text(path, "Put the data set there, or name another file in `items`.").split("\n")
+    hint = "Put the data set there, or name another file in `items`."
+    lines = read_text(path, hint, root=root, most=MOST_BYTES).split("\n")
     seen: dict[tuple[str, str], str] = {}
     for number, line in enumerate(lines, 1):
         if not line.strip():
@@ -279,16 +283,16 @@ def read_items(path: Path) -> Iterator[Item]:
         raise CatalogError("no items", where=str(path), hint=JSON_LINES)
 
 
-def read_probes(folder: Path, character: str) -> Iterator[Item]:
-    """The probes of one character: the tables [[probe]] of ``<character>.toml``.
+def read_probes(folder: Path, character: str, root: Path) -> Iterator[Item]:
+    """The probes of one character: the tables [[probe]] of ``<character>.toml``, in the folder ``root``.
 
     ``@name`` among the patterns stands for the list of that name in ``_shared.toml``. Raises CatalogError
     that names file and line.
     """
     path = folder / f"{character}.toml"
-    shared = read_toml(folder / "_shared.toml").get("patterns", {})
-    tables = read_toml(path)
-    lines = read_text(path).split("\n")
+    shared = read_toml(folder / "_shared.toml", root=root).get("patterns", {})
+    tables = read_toml(path, root=root)
+    lines = read_text(path, root=root).split("\n")
     starts = [number for number, line in enumerate(lines, 1) if line.strip() == "[[probe]]"]
     hint = "Write each probe as [[probe]]."
     if unknown := sorted(tables.keys() - {"probe"}):
@@ -344,6 +348,9 @@ def _selected(
     for name in names:
         if name not in files:
             raise unknown_name(name, files, what, where)
-    return {
-        checked_id(name, where): entry_from(kind, read_toml(files[name]), str(files[name])) for name in names
-    }
+    return {checked_id(name, where): read_entry(kind, files[name], folder.parents[1]) for name in names}
+
+
+def read_entry(kind: type[E], path: Path, prompts: Path) -> E:
+    """A card or situation in a file that must not lead out of ``prompts``. Raises CatalogError."""
+    return entry_from(kind, read_toml(path, root=prompts), str(path))

@@ -13,9 +13,12 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic_core import ErrorDetails
 
 from bench.errors import CatalogError
+from bench.files import read_bytes
 
 ENTRY_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,79}")
 """Ids of models, suites and cards: typed on the command line, and part of file names."""
+MOST_TEXT = 1024**2
+"""Size limit in bytes of a file that people write by hand."""
 CHECK_PATH = "Check the path, or create the file."
 SHORT_NAME = 3
 """Names up to this length, such as language codes, are close only if they are nearly equal."""
@@ -33,10 +36,13 @@ class Entry(BaseModel):
 E = TypeVar("E", bound=Entry)
 
 
-def read_text(path: Path, hint: str = CHECK_PATH) -> str:
-    """The text of a UTF-8 file. Raises CatalogError with ``hint`` where it is missing or cannot be read."""
+def read_text(path: Path, hint: str = CHECK_PATH, *, root: Path | None = None, most: int = MOST_TEXT) -> str:
+    """The text of a UTF-8 file. Raises CatalogError with ``hint`` where it is missing or cannot be read.
+
+    ``root`` and ``most`` restrict what is read, as for :func:`bench.files.read_bytes`.
+    """
     try:
-        return path.read_text(encoding="utf-8-sig")
+        return read_bytes(path, root, most).decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
     except FileNotFoundError:
         raise CatalogError("no such file", where=str(path), hint=hint) from None
     except OSError as error:
@@ -46,12 +52,12 @@ def read_text(path: Path, hint: str = CHECK_PATH) -> str:
         raise CatalogError(fault, where=str(path), hint="Save the file as UTF-8.") from None
 
 
-def read_toml(path: Path, hint: str = CHECK_PATH) -> dict[str, Any]:
-    """The tables of a file. Raises CatalogError where it is missing, not UTF-8 or not TOML (line, column)."""
+def read_toml(path: Path, hint: str = CHECK_PATH, *, root: Path | None = None) -> dict[str, Any]:
+    """The tables of a file. Raises CatalogError where it cannot be read or is not TOML (line, column)."""
     try:
-        return tomllib.loads(read_text(path, hint))
-    except tomllib.TOMLDecodeError as error:
-        fault = f"malformed TOML: {error}"
+        return tomllib.loads(read_text(path, hint, root=root))
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        fault = f"malformed TOML: {error}" if isinstance(error, ValueError) else "nested too deeply"
         raise CatalogError(fault, where=str(path), hint="Fix the syntax at that place.") from None
 
 

@@ -107,7 +107,7 @@ def load_guideline(prompts: Path, language: str) -> Guideline:
             where=str(folder),
             hint=f"Write {language}.toml there, or choose another with --guideline: {known}.",
         )
-    return Guideline(language, entry_from(GuidelineEntry, read_toml(path), str(path)))
+    return Guideline(language, entry_from(GuidelineEntry, read_toml(path, root=prompts), str(path)))
 
 
 def guideline_of(prompts: Path, identity: str) -> Guideline:

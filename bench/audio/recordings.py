@@ -8,7 +8,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from bench.audio.measure import FORMATS
+from bench.files import read_bytes
 from bench.records import Cell
+from bench.toml_entries import MOST_TEXT
 
 ENDINGS = sorted(set(FORMATS.values()))
 
@@ -25,14 +27,14 @@ def recordings_of(folder: Path, cell: Cell) -> list[Path]:
 
 
 def recorded_bytes(path: Path, most: int) -> bytes:
-    """The file's bytes, at most ``most`` + 1 of them. Raises OSError."""
-    with path.open("rb") as file:
-        return file.read(most + 1)
+    """The file's bytes. Raises OSError, also for more than ``most`` bytes."""
+    return read_bytes(path, path.parents[1], most)
 
 
 def transcript_of(path: Path) -> str:
     """The transcript next to a recording; empty if there is none."""
     try:
-        return path.with_name(f"{path.stem}.txt").read_text(encoding="utf-8").strip()
+        text = read_bytes(path.with_name(f"{path.stem}.txt"), path.parents[1], MOST_TEXT).decode()
+        return text.replace("\r\n", "\n").replace("\r", "\n").strip()
     except (OSError, UnicodeDecodeError):
         return ""

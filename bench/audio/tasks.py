@@ -9,6 +9,7 @@ from pydantic import Field
 
 from bench.audio.measure import SoundFault, SoundLimits, measured
 from bench.errors import CatalogError
+from bench.files import read_bytes
 from bench.records import Audio, Cell, Scene
 from bench.suites import Item
 from bench.toml_entries import Entry, entry_from
@@ -60,11 +61,9 @@ def given_in(item: Item, limits: SoundLimits) -> Given:
     if inside.is_absolute() or ".." in inside.parts or set("\\\0") & set(task.audio):
         fault = f"audio: {task.audio!r} is not a path in the data set's folder"
         raise CatalogError(fault, where=item.where, hint=hint)
-    path = Path(item.where.rpartition(":")[0]).parent / inside
-    if path.exists() and not (path.is_file() or path.is_dir()):  # reading a pipe would block
-        raise CatalogError(f"audio: {task.audio} is not a regular file", where=item.where, hint=hint)
+    folder = Path(item.where.rpartition(":")[0]).parent
     try:
-        data = path.read_bytes()
+        data = read_bytes(folder / inside, folder)
         return Given(task, measured(data, limits), data)
     except (OSError, SoundFault) as error:
         reason = f"cannot be read: {error.strerror}" if isinstance(error, OSError) else str(error)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from bench.audit.differences import differences, shown
-from bench.audit.files import read_bytes
+from bench.audit.files import content
 from bench.audit.findings import Findings
 from bench.audit.places import BoardFiles
 from bench.boards.loading import load_board
@@ -37,7 +37,7 @@ def audit_board(
     if path is None:
         findings.add("board-missing", files.folder, "write it with `bench board SUITE --write`")
         return
-    data = read_bytes(path, findings)
+    data = content(path, findings)
     if data is None or data == due.encode():
         return
     try:

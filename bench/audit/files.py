@@ -9,6 +9,7 @@ from typing import TypeVar
 from pydantic import ValidationError
 
 from bench.audit.findings import Findings
+from bench.files import read_bytes
 from bench.protocol_facts import facts_of
 from bench.records import Cell, Conversation, Judgement, PlayerInfo, Record, canonical, sha256_of
 from bench.results import ResultsTree
@@ -62,7 +63,7 @@ class FileAudit:
         return record if in_place else None
 
     def _record(self, kind: type[T], path: Path) -> T | None:
-        data = read_bytes(path, self.findings)
+        data = content(path, self.findings)
         if data is None:
             return None
         try:
@@ -114,10 +115,10 @@ class FileAudit:
         self.findings.add("inconsistent", path, text, field)
 
 
-def read_bytes(path: Path, findings: Findings) -> bytes | None:
+def content(path: Path, findings: Findings) -> bytes | None:
     """The content of a file; None, and a finding, if it cannot be read."""
     try:
-        return path.read_bytes()
+        return read_bytes(path, findings.root)
     except OSError as error:
         findings.add("schema", path, f"cannot be read: {error.strerror}")
         return None

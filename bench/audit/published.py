@@ -39,8 +39,6 @@ def _list(path: Path, findings: Findings) -> Published | None:
         return read_published(path)
     except UserError as error:
         findings.add("published-list", path, error.what)
-    except OSError as error:
-        findings.add("published-list", path, f"cannot be read: {error.strerror}")
     return None
 
 

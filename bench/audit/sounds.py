@@ -8,6 +8,7 @@ from pathlib import Path
 
 from bench.audio.measure import SoundFault, measured
 from bench.audit.findings import Findings
+from bench.files import read_bytes
 from bench.records import Audio, Conversation
 from bench.results import ResultsTree
 
@@ -34,7 +35,7 @@ def audit_sounds(
 
 def _check(path: Path, audio: Audio, record: Path, where: str, findings: Findings) -> None:
     try:
-        data = path.read_bytes()
+        data = read_bytes(path, findings.root)
     except OSError as error:
         findings.add("audio-missing", record, f"{path.name} cannot be read: {error.strerror}", where)
         return

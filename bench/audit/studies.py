@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from pathlib import Path
 
-from bench.audit.files import check_canonical
+from bench.audit.files import check_canonical, content
 from bench.audit.findings import Findings
 from bench.audit.places import JSON, entries, files_in, stray
 from bench.errors import UserError
@@ -36,7 +36,7 @@ def _study(root: Path, folder: Path, messages: Collection[str], findings: Findin
     except UserError as error:
         findings.add("study", folder, error.what)
         return 1
-    check_canonical(study, path.read_bytes(), path, findings)
+    check_canonical(study, content(path, findings) or b"", path, findings)
     _check_conversations(study, path, messages, findings)
     files = 1
     for entry in entries(folder, findings):
@@ -51,7 +51,8 @@ def _study(root: Path, folder: Path, messages: Collection[str], findings: Findin
 
 def _annotator(study: StudyFile, path: Path, findings: Findings) -> None:
     try:
-        check_canonical(read_annotator(path, study), path.read_bytes(), path, findings)
+        annotator = read_annotator(path, study, findings.root)
+        check_canonical(annotator, content(path, findings) or b"", path, findings)
     except UserError as error:
         findings.add("study", path, error.what)
 

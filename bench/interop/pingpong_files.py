@@ -84,7 +84,7 @@ _DECODER = json.JSONDecoder(parse_constant=_no_constant)
 
 
 def _result_file(path: Path, problems: list[Problem]) -> ResultFile:
-    text = read_text(path, MAX_BYTES, follow_links=False)
+    text = read_text(path, MAX_BYTES, path.parent)
     try:
         loaded = _DECODER.decode(text)
     except RecursionError:

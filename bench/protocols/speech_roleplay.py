@@ -28,6 +28,7 @@ from bench.audio.tasks import Given, Task, given_in
 from bench.catalog import Catalog
 from bench.chat.requests import SOUND_TOKENS_HEARD, SOUND_TOKENS_SPOKEN, Reply, Sound, estimated_tokens
 from bench.errors import CatalogError
+from bench.files import MOST_BYTES
 from bench.protocol_facts import facts_of
 from bench.protocols.base import Estimate, Talk
 from bench.protocols.calls import ASKS, READABLE, Ask, JsonSchema, Try, ended_as, without_reasoning
@@ -110,8 +111,11 @@ class SpeechRoleplay(ItemProtocol[Given]):
             return {"recording": None}
         (path,) = recordings
         if path not in self._recording_sha256:
-            with path.open("rb") as file:
-                self._recording_sha256[path] = hashlib.file_digest(file, "sha256").hexdigest()
+            try:
+                sound = recorded_bytes(path, MOST_BYTES)
+            except OSError:
+                return {"recording": None}
+            self._recording_sha256[path] = hashlib.sha256(sound).hexdigest()
         return {"recording": self._recording_sha256[path], "transcript": transcript_of(path)}
 
     def judgement_inputs(self, cell: Cell) -> dict[str, JsonValue]:

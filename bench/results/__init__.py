@@ -23,7 +23,7 @@ from pydantic import ValidationError
 from pydantic_core import to_json
 
 from bench.errors import RecordError, StorageError
-from bench.files import BulkWriter, write_atomically
+from bench.files import BulkWriter, check_inside, read_bytes, storage_error, write_atomically
 from bench.records import (
     SCHEMA_VERSION,
     Audio,
@@ -44,10 +44,13 @@ NOT_SUITES = frozenset({"external", "human"})
 _REPEAT = re.compile(r"[^.]+\.[^.]+\.([1-9][0-9]{0,2})\.json")
 
 
-def read_record(kind: type[T], path: Path) -> T:
-    """Read a record. Raises RecordError if the file is missing, damaged or of a newer schema."""
+def read_record(kind: type[T], path: Path, root: Path | None = None) -> T:
+    """Read a record, which must not lead out of the folder ``root``.
+
+    Raises RecordError if the file is missing, damaged or of a newer schema, or cannot be read.
+    """
     try:
-        data = path.read_bytes()
+        data = read_bytes(path, root)
         return kind.model_validate_json(data)
     except FileNotFoundError:
         raise RecordError("no such file", where=str(path)) from None
@@ -124,37 +127,38 @@ class ResultsTree:
         folders = _folders(self.board_folder(suite, language))
         paths = [folder / "player.json" for folder in folders]
         return sorted(
-            (read_record(PlayerInfo, path) for path in paths if path.exists()), key=lambda info: info.player
+            (read_record(PlayerInfo, path, self.root) for path in paths if path.exists()),
+            key=lambda info: info.player,
         )
 
     def conversations(self, suite: str, language: str, player: str) -> Iterator[Conversation]:
         """A player's conversations, sorted by file name."""
         folder = self.player_folder(suite, language, player) / "conversations"
         for path in _json_files(folder, self.repeat):
-            yield read_record(Conversation, path)
+            yield read_record(Conversation, path, self.root)
 
     def judgements(self, suite: str, language: str, player: str) -> Iterator[Judgement]:
         """The judgements of a player by all judges, sorted by judge folder, then file name."""
         for judge in _folders(self.player_folder(suite, language, player) / "judgements"):
             for path in _json_files(judge, self.repeat):
-                yield read_record(Judgement, path)
+                yield read_record(Judgement, path, self.root)
 
     def conversation(self, cell: Cell) -> Conversation | None:
         """The conversation of a cell, or None if it does not exist yet."""
         path = self.conversation_path(cell)
-        return read_record(Conversation, path) if path.exists() else None
+        return read_record(Conversation, path, self.root) if path.exists() else None
 
     def judgement(self, cell: Cell, judge: str) -> Judgement | None:
         """A judge's judgement of a cell, or None if it does not exist yet."""
         path = self.judgement_path(cell, judge)
-        return read_record(Judgement, path) if path.exists() else None
+        return read_record(Judgement, path, self.root) if path.exists() else None
 
     def read_audio(self, cell: Cell, audio: Audio) -> bytes:
         """The sound file of a message. Raises StorageError if it is missing or has other bytes."""
         path = self.audio_path(cell, audio)
         hint = "Restore it from version control, or delete the conversation and run again."
         try:
-            data = path.read_bytes()
+            data = read_bytes(path, self.root)
         except OSError as error:
             fault = f"the sound file cannot be read: {error.strerror}"
             raise StorageError(fault, where=str(path), hint=hint) from None
@@ -174,11 +178,11 @@ class ResultsTree:
 
     def write_conversation(self, record: Conversation, *, replace: bool = False) -> bool:
         """Write a conversation; an existing one stays unless ``replace``. Returns whether it was written."""
-        return write_atomically(self.conversation_path(record), _bytes(record), replace=replace)
+        return self._write(self.conversation_path(record), _bytes(record), replace=replace)
 
     def write_audio(self, cell: Cell, audio: Audio, data: bytes) -> bool:
         """Write a sound file; do so before writing its conversation. Returns whether it was written."""
-        return write_atomically(self.audio_path(cell, audio), data)
+        return self._write(self.audio_path(cell, audio), data)
 
     def drop_audio(self, record: Conversation) -> None:
         """Delete the sound files of a discarded conversation, except those that another conversation uses."""
@@ -193,7 +197,7 @@ class ResultsTree:
 
     def write_judgement(self, record: Judgement, *, replace: bool = False) -> bool:
         """Write a judgement; an existing one stays unless ``replace``. Returns whether it was written."""
-        return write_atomically(self.judgement_path(record, record.judge), _bytes(record), replace=replace)
+        return self._write(self.judgement_path(record, record.judge), _bytes(record), replace=replace)
 
     def write_imported(self, data: dict[str, Any], writer: BulkWriter) -> None:
         """Seal an imported conversation or judgement and write it in bulk, replacing an existing one.
@@ -209,9 +213,16 @@ class ResultsTree:
 
     def write_player(self, suite: str, language: str, info: PlayerInfo) -> bool:
         """Write player.json. Returns whether it is new or changed."""
-        return write_atomically(
-            self.player_folder(suite, language, info.player) / "player.json", _bytes(info)
-        )
+        return self._write(self.player_folder(suite, language, info.player) / "player.json", _bytes(info))
+
+    def _write(self, path: Path, data: bytes, *, replace: bool = True) -> bool:
+        """Write a file of the tree, whose folders must not be links that lead out of it."""
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            check_inside(path.parent, self.root)
+        except OSError as error:
+            raise storage_error(error, path) from None
+        return write_atomically(path, data, replace=replace)
 
 
 def sounds_of(conversation: Conversation) -> list[Audio]:

@@ -192,7 +192,7 @@ def read_study(results: Path, study: str) -> StudyFile:
             where=str(results / HUMAN),
             hint=f"Studies: {', '.join(studies(results)) or 'none yet'}. `bench annotate sample` draws one.",
         )
-    file = read_record(StudyFile, path)
+    file = read_record(StudyFile, path, results)
     if file.study != study:
         raise RecordError(f"belongs to study {file.study!r}", where=str(path), hint="Move it back.")
     if len({item.item for item in file.items}) != len(file.items):
@@ -208,15 +208,15 @@ def write_study(results: Path, file: StudyFile) -> bool:
 def read_annotators(results: Path, file: StudyFile) -> dict[str, AnnotatorFile]:
     """The annotators' files of a study by pseudonym, sorted. Raises RecordError as read_annotator does."""
     paths = sorted((study_folder(results, file.study) / "annotations").glob("[!.]*.json"))
-    return {record.annotator: record for record in (read_annotator(path, file) for path in paths)}
+    return {record.annotator: record for record in (read_annotator(path, file, results) for path in paths)}
 
 
-def read_annotator(path: Path, file: StudyFile) -> AnnotatorFile:
-    """One annotator's file of a study.
+def read_annotator(path: Path, file: StudyFile, results: Path) -> AnnotatorFile:
+    """One annotator's file of a study in the folder ``results``.
 
     Raises RecordError if it is damaged, misplaced, or has items, criteria or scores that the study lacks.
     """
-    record = read_record(AnnotatorFile, path)
+    record = read_record(AnnotatorFile, path, results)
     if fault := _fault(record, file, path.name):
         hint = "Restore it from version control, or delete it and import the annotations again."
         raise RecordError(fault, where=str(path), hint=hint)

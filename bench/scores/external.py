@@ -16,6 +16,7 @@ from pathlib import Path
 from pydantic import ConfigDict
 
 from bench.errors import CatalogError, RecordError
+from bench.files import read_bytes
 from bench.records import Record
 from bench.toml_entries import Entry, entry_from, read_toml, unknown_name
 
@@ -108,10 +109,10 @@ def read_published(path: Path) -> Published:
 
 def _rows(path: Path) -> list[dict[str, str]]:
     """Lines of a CSV from somewhere else, with all LIST_COLUMNS. Raises RecordError."""
-    with path.open("rb") as file:
-        data = file.read(MAX_BYTES + 1)
-    if len(data) > MAX_BYTES:
-        raise RecordError(f"is larger than {MAX_BYTES // 1024**2} MB", where=str(path))
+    try:
+        data = read_bytes(path, path.parents[1], MAX_BYTES)
+    except OSError as error:
+        raise RecordError(f"cannot be read: {error.strerror}", where=str(path)) from None
     try:
         reader = csv.DictReader(io.StringIO(data.decode("utf-8-sig"), newline=""))
         columns, rows = tuple(reader.fieldnames or ()), list(reader)
@@ -157,7 +158,7 @@ def load_aliases(folder: Path) -> tuple[Alias, ...]:
     if not path.exists():
         return ()
     aliases = []
-    for model, data in read_toml(path).items():
+    for model, data in read_toml(path, root=folder.parent).items():
         entry = entry_from(_AliasEntry, data, f"{path}: {model}")
         aliases.append(Alias(model=model, ids=entry.ids, names=dict(entry.__pydantic_extra__)))
     _check_once(aliases, path)

@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.errors import CatalogError, UserError
-from bench.suites import Situation, Suite
-from bench.toml_entries import entry_from, read_toml
+from bench.suites import Situation, Suite, read_entry
 from bench.topics.coverage import by_table, coverage, matches, proposed, read_table, similarities
 from bench.topics.embedding import Vectors, check_installed, embedded, versions
 from bench.topics.grouping import FEWEST, MOST_GROUPED, default_topic_size, grouped
@@ -155,7 +154,7 @@ def _situations(suite: Suite, language: str) -> dict[str, Situation]:
             hint="Name a suite with situations; `bench suites` lists all suites.",
         )
     paths = sorted((suite.prompts / "situations" / language).glob("*.toml"))
-    return {path.stem: entry_from(Situation, read_toml(path), str(path)) for path in paths}
+    return {path.stem: read_entry(Situation, path, suite.prompts) for path in paths}
 
 
 def _covered(

@@ -222,3 +222,14 @@ def test_a_missing_template_is_named(bench: Bench, tiny: Tiny, server: ScriptedS
     path.unlink()
     assert str(path) in bench("run", "tiny", *tiny.options()).fault
     assert server.count == 0
+
+
+@pytest.mark.parametrize("option", ["--results", "--models", "--prompts", "--output"])
+@pytest.mark.parametrize("name", ["x" * 300, "x/" * 2500 + "x"])
+def test_a_path_that_is_too_long_is_reported_as_such(
+    bench: Bench, done: Tiny, option: str, name: str
+) -> None:
+    command = ["site", "build"] if option == "--output" else ["board", "tiny"]
+    fault = bench(*command, *done.options(), option, name).fault
+    assert "too long" in fault
+    assert "cannot be written" not in fault

@@ -397,7 +397,7 @@ def test_a_file_beyond_the_size_limit_is_not_read(
     monkeypatch.setattr("bench.interop.pingpong_files.MAX_BYTES", 1024)
     _put(folder, version_2(0, "gpt_4o", 1, 1))
     [problem] = _import(tree, folder).problems
-    assert problem.text.startswith("is larger than")
+    assert "larger than" in problem.text
 
 
 def test_links_and_special_files_are_not_read(tree: ResultsTree, folder: Path, tmp_path: Path) -> None:

@@ -233,7 +233,7 @@ def test_malformed_list_is_refused_with_the_reason(tmp_path: Path, text: str, fa
     [
         (HEAD.encode() + b"x" * 200_000, "field larger"),
         (b"x" * 200_000, "field larger"),
-        (HEAD.encode() + b"B,1,a,1,s,2024\n" * 300_000, "is larger than 4 MB"),
+        (HEAD.encode() + b"B,1,a,1,s,2024\n" * 300_000, "larger than 4,194 kB"),
         (b"\xff\xfe", "not UTF-8"),
     ],
 )

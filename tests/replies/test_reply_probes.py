@@ -205,7 +205,7 @@ def test_a_mistake_in_a_probe_is_named_with_file_and_line(
     text = PROBE.replace('"a"\n', '"first"\n', 1) + PROBE.replace(*change)
     (tmp_path / "ann.toml").write_text(text, encoding="utf-8")
     with pytest.raises(CatalogError) as caught:
-        list(map(probe_of, read_probes(tmp_path, "ann")))
+        list(map(probe_of, read_probes(tmp_path, "ann", tmp_path)))
     line = caught.value.line()
     assert said in line
     assert "ann.toml" in line

@@ -12,6 +12,7 @@ from bench.errors import CatalogError
 from bench.protocols import Protocol, protocol_class
 from bench.records import Record
 from bench.suites import Card, Item, SceneSet, Situation, Suite, SuiteEntry
+from bench.toml_entries import read_text
 
 
 class Bundle(Record):
@@ -54,7 +55,7 @@ def bundle_of(
         cards=scenes.cards,
         situations=scenes.situations,
         items=scenes.items,
-        templates={path.name: path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.jinja"))},
+        templates={path.name: read_text(path, root=suite.prompts) for path in sorted(folder.glob("*.jinja"))},
         providers={name: shared(name, p, workers, catalog) for name, p in providers.items()},
         models=chosen,
         cache=None if cache is None else str(cache),

@@ -3,6 +3,7 @@
 Templates get the variables of the paper's templates (its Appendix D): ``character`` (player);
 ``char_summary``, ``situation``, ``messages`` (interrogator); ``char_description``, ``messages`` (judge).
 Ours also get ``language``, ``language_name``, ``char_name``, ``turns`` and ``symmetric``.
+Templates may come from anybody: see :mod:`bench.prompts.sandbox` for what they may do.
 """
 
 from __future__ import annotations
@@ -11,15 +12,17 @@ import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 
-from jinja2 import StrictUndefined, Template, TemplateError, TemplateSyntaxError
-from jinja2.sandbox import ImmutableSandboxedEnvironment
+from jinja2 import Template, TemplateError, TemplateSyntaxError
 
 from bench.errors import CatalogError
+from bench.prompts.sandbox import Sandbox
 from bench.records import Message
 from bench.suites import LANGUAGES, Card, Situation
 from bench.toml_entries import read_text
 
 MISSING = "Put the protocol's template there."
+MOST_TEMPLATE = 64_000
+"""Size limit of a template in bytes: compiling one takes seconds and a thousand times its size."""
 
 
 def quoted(text: str) -> str:
@@ -36,13 +39,14 @@ class PromptSet:
     def __init__(self, folder: Path, language: str, roles: Sequence[str]) -> None:
         self.language = language
         self.language_name = LANGUAGES.get(language, language)
-        # Templates may come from anybody's folder (--prompts), so they run in a sandbox.
-        environment = ImmutableSandboxedEnvironment(undefined=StrictUndefined, autoescape=False)
-        environment.filters["quoted"] = quoted
+        self._sandbox = Sandbox({"quoted": quoted})
         self._paths = {role: _template_path(folder, role, language) for role in roles}
-        self._texts = {role: read_text(path, MISSING) for role, path in self._paths.items()}
+        self._texts = {
+            role: read_text(path, MISSING, root=folder.parent, most=MOST_TEMPLATE)
+            for role, path in self._paths.items()
+        }
         self._templates = {
-            role: _compiled(environment, text, self._paths[role]) for role, text in self._texts.items()
+            role: _compiled(self._sandbox, text, self._paths[role]) for role, text in self._texts.items()
         }
 
     def sha256(self, role: str) -> str:
@@ -85,14 +89,13 @@ class PromptSet:
     def render(self, role: str, **variables: object) -> str:
         """The template of ``role`` with ``variables`` and the language. Raises CatalogError."""
         try:
-            return self._templates[role].render(
-                language=self.language, language_name=self.language_name, **variables
-            )
+            named = {"language": self.language, "language_name": self.language_name}
+            return self._sandbox.rendered(self._templates[role], named | variables)
         except (TemplateError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
             raise CatalogError(
                 f"cannot be rendered: {error}",
                 where=str(self._paths[role]),
-                hint="Fix the template; bench/prompts.py lists the variables it gets.",
+                hint="Fix the template; bench/prompts/__init__.py lists the variables it gets.",
             ) from None
 
 
@@ -101,9 +104,11 @@ def _template_path(folder: Path, role: str, language: str) -> Path:
     return own if own.exists() else folder / f"{role}.jinja"
 
 
-def _compiled(environment: ImmutableSandboxedEnvironment, text: str, path: Path) -> Template:
+def _compiled(sandbox: Sandbox, text: str, path: Path) -> Template:
     try:
-        return environment.from_string(text)
+        return sandbox.template(text)
     except TemplateSyntaxError as error:
         fault, where = f"malformed template: {error.message}", f"{path}:{error.lineno}"
         raise CatalogError(fault, where=where, hint="Fix that line.") from None
+    except TemplateError as error:
+        raise CatalogError(f"unusable template: {error}", where=str(path), hint="Simplify it.") from None

@@ -1,0 +1,289 @@
+"""Jinja for templates from anybody: no code runs, and no template can use up time or memory.
+
+Every operation of a template is charged for its work: a fixed price, and the size of the values that go in
+and come out. A rendering that spends more than its budget ends in TemplateRuntimeError.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextvars import ContextVar
+from functools import wraps
+from typing import Any
+
+from jinja2 import StrictUndefined, Template, nodes, pass_context
+from jinja2.exceptions import TemplateRuntimeError
+from jinja2.runtime import Context
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+BUDGET = 3_000_000
+"""Work that a rendering may do: about as many characters, or a twentieth as many steps."""
+SHARE = 40
+"""How often a rendering may handle every character of its variables beyond that."""
+STEP = 20
+"""Price of an operation."""
+LARGEST = 20_000_000
+"""Largest value that one operation may make, as estimated before it is done."""
+MOST_BITS = 10_000
+"""Size limit of an integer."""
+
+# fmt: off
+FILTERS = frozenset((
+    "abs", "batch", "capitalize", "center", "count", "d", "default", "dictsort", "e", "escape", "first",
+    "float", "format", "groupby", "indent", "int", "items", "join", "last", "length", "list", "lower",
+    "map", "max", "min", "reject", "rejectattr", "replace", "reverse", "round", "select", "selectattr",
+    "slice", "sort", "string", "sum", "title", "tojson", "trim", "truncate", "unique", "upper",
+    "wordcount", "wordwrap",
+))
+METHODS: dict[type, frozenset[str]] = {
+    str: frozenset((
+        "capitalize", "casefold", "center", "count", "endswith", "find", "format", "index", "isalnum",
+        "isalpha", "isdecimal", "isdigit", "islower", "isnumeric", "isspace", "istitle", "isupper",
+        "join", "ljust", "lower", "lstrip", "partition", "removeprefix", "removesuffix", "replace",
+        "rfind", "rindex", "rjust", "rpartition", "rsplit", "rstrip", "split", "splitlines", "startswith",
+        "strip", "swapcase", "title", "upper", "zfill",
+    )),
+    dict: frozenset(("get", "items", "keys", "values")),
+    list: frozenset(("count", "index")),
+    tuple: frozenset(("count", "index")),
+    int: frozenset(),
+    float: frozenset(("is_integer",)),
+}
+# fmt: on
+"""Methods of built-in types that templates may call; other types have no methods that need a limit."""
+PADDING = frozenset({"batch", "center", "indent", "ljust", "rjust", "round", "slice", "zfill"})
+"""Filters and methods that lengthen their input by a number that they are given."""
+MOST_PADDING = 10_000
+_FIELD = re.compile(r"%(?:\([^)]*\))?[^a-zA-Z%]*|\{[^}]*\}?")
+"""A placeholder of ``'...' % value`` or ``'...'.format(value)``."""
+_NUMBER = re.compile(r"\d+")
+_NESTED = re.compile(r"\{[^}]*\{")
+
+
+class _Meter:
+    """What a rendering may still spend."""
+
+    def __init__(self, budget: int) -> None:
+        self.left = budget
+
+    def spend(self, *values: object) -> int:
+        """Charge for one operation with ``values``. Returns their size, at most what was left."""
+        size = _size(values, self.left)
+        self.left -= STEP + size
+        if self.left < 0:
+            raise TemplateRuntimeError("the template does too much: its loops or texts are too long")
+        return size
+
+
+_METER: ContextVar[_Meter] = ContextVar("meter")
+
+
+def _size(value: object, most: int) -> int:
+    """Characters, digits and entries in ``value``, counted until there are more than ``most``."""
+    size, stack = 0, [value]
+    while stack and size <= most:
+        item = stack.pop()
+        size += 1
+        if isinstance(item, (str, bytes, range)):
+            size += len(item)
+        elif isinstance(item, int):
+            size += item.bit_length() // 8
+        elif isinstance(item, Mapping):
+            stack += [*item.keys(), *item.values()]
+        elif isinstance(item, Collection) and not isinstance(item, StrictUndefined):
+            size += len(item)
+            stack += item
+    return size
+
+
+def _check_growth(name: str, subject: Any, arguments: Sequence[Any], size: int) -> None:
+    """Raise TemplateRuntimeError if the result of a filter or method could be too large.
+
+    Args:
+        name: What is called.
+        subject: The value that it is called on.
+        arguments: All others.
+        size: The size of all values together.
+    """
+    numbers = [value for value in arguments if isinstance(value, (int, float))]
+    copies = 1
+    if name == "format":
+        fields = _FIELD.findall(str(subject))
+        copies += len(fields)
+        numbers += [int(digits[:9]) for digits in _NUMBER.findall(" ".join(fields))]
+        if _NESTED.search(str(subject).replace("{{", "")):
+            raise TemplateRuntimeError("a field of format() may not hold another")
+    elif name == "replace" and arguments:
+        copies += str(subject).count(str(arguments[0]))
+    elif name in ("join", "indent", "wordwrap"):
+        texts = [*arguments, subject] if name == "join" else arguments
+        copies += min((len(value) for value in texts if isinstance(value, str)), default=0)
+    elif name in ("sum", "tojson") and not all(isinstance(value, str) for value in arguments):
+        raise TemplateRuntimeError(f"the filter {name!r} takes only the name of an attribute")
+    padding = max(map(abs, numbers), default=0) if name in PADDING or name == "format" else 0
+    lines = str(subject).count("\n") + 1 if name == "indent" else copies
+    if padding > MOST_PADDING or copies * size + lines * padding > LARGEST:
+        raise TemplateRuntimeError(f"{name!r} would make a text that is too long")
+
+
+def _metered(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """The filter or test ``function``, charged for what goes in and comes out."""
+
+    @wraps(function)  # keeps Jinja's marks, which say whether it is passed the context
+    def metered(*args: Any, **kwargs: Any) -> Any:
+        passed = 1 if hasattr(function, "jinja_pass_arg") else 0
+        values = [list(value) if isinstance(value, Iterator) else value for value in args[passed:]]
+        size = _METER.get().spend(*values, *kwargs.values())
+        _check_growth(name, values[0], [*values[1:], *kwargs.values()], size)
+        result = function(*args[:passed], *values, **kwargs)
+        if isinstance(result, Iterator):
+            result = list(result)
+        _METER.get().spend(result)
+        return result
+
+    return metered
+
+
+class Sandbox(ImmutableSandboxedEnvironment):
+    """The environment of prompt templates. :meth:`template` compiles one, :meth:`rendered` renders it."""
+
+    intercepted_binops = frozenset({"+", "-", "*", "/", "//", "**", "%"})
+
+    def __init__(self, filters: Mapping[str, Callable[..., Any]]) -> None:
+        super().__init__(undefined=StrictUndefined, autoescape=False, optimized=False, finalize=_shown)
+        kept = {name: self.filters[name] for name in FILTERS} | dict(filters)
+        self.filters = {name: _metered(name, function) for name, function in kept.items()}
+        self.filters |= {"_counted": _counted, "_weighed": _weighed, "_joined": _joined}
+        self.tests = {name: _metered(name, function) for name, function in self.tests.items()}
+        self.globals = {name: self.globals[name] for name in ("range", "dict", "namespace")}
+
+    def template(self, text: str) -> Template:
+        """Compile a template. Raises TemplateError."""
+        try:
+            return self.from_string(_limited(self.parse(text)))
+        except (RecursionError, MemoryError, SyntaxError, ValueError) as error:
+            raise TemplateRuntimeError(f"too complex: {type(error).__name__}") from None
+
+    def rendered(self, template: Template, variables: Mapping[str, object]) -> str:
+        """The text of a template. Raises TemplateError, or what its operations raise."""
+        budget = BUDGET + SHARE * _size(variables, LARGEST * SHARE)
+        token = _METER.set(_Meter(budget))
+        try:
+            text = template.render(variables)
+        except (RecursionError, MemoryError):
+            raise TemplateRuntimeError("the template calls itself too often") from None
+        finally:
+            _METER.reset(token)
+        assert isinstance(text, str)
+        return text
+
+    def concat(self, parts: Iterable[str]) -> str:
+        """Join the output of a template, macro or block; Jinja calls this in place of ``"".join``."""
+        meter, pieces = _METER.get(), []
+        for part in parts:
+            meter.spend(part)
+            pieces.append(part)
+        return "".join(pieces)
+
+    def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:
+        size = _METER.get().spend(left, right)
+        if isinstance(left, (int, float)) and isinstance(right, (int, float)):
+            if isinstance(left, int) and operator == "**" and left.bit_length() * abs(right) > MOST_BITS:
+                raise TemplateRuntimeError(f"the number {left} ** {right} is too large")
+        elif operator == "*":
+            times = right if isinstance(right, int) else left
+            if isinstance(times, int) and size * abs(times) > LARGEST:
+                raise TemplateRuntimeError("'*' would make a text or list that is too long")
+        elif operator == "%":
+            _check_growth("format", left, [*right] if isinstance(right, tuple) else [right], size)
+        result = super().call_binop(context, operator, left, right)
+        if isinstance(result, int) and result.bit_length() > MOST_BITS:
+            raise TemplateRuntimeError("a number is too large")
+        _METER.get().spend(result)
+        return result
+
+    def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
+        allowed = next((names for kind, names in METHODS.items() if isinstance(obj, kind)), None)
+        return super().is_safe_attribute(obj, attr, value) and (allowed is None or attr in allowed)
+
+    def getitem(self, obj: Any, argument: Any) -> Any:
+        result = super().getitem(obj, argument)
+        if isinstance(argument, slice):
+            _METER.get().spend(result)
+        return result
+
+    def call(__self, __context: Context, __obj: Any, *args: Any, **kwargs: Any) -> Any:
+        method = getattr(__obj, "__wrapped__", __obj)  # Jinja wraps str.format
+        subject = getattr(method, "__self__", None)
+        size = _METER.get().spend(subject, *args, *kwargs.values())
+        if subject is not None:
+            _check_growth(method.__name__.removesuffix("_map"), subject, [*args, *kwargs.values()], size)
+        result = super().call(__context, __obj, *args, **kwargs)
+        _METER.get().spend(result)
+        return result
+
+
+def _counted(values: Iterable[Any]) -> Any:
+    """What a loop runs over, charged for every round."""
+    rounds = values if isinstance(values, Collection) else list(values)
+    meter = _METER.get()
+    meter.left -= STEP * len(rounds)
+    meter.spend()
+    return rounds
+
+
+def _weighed(value: Any) -> Any:
+    """A value that is compared, charged for its size."""
+    _METER.get().spend(value)
+    return value
+
+
+@pass_context  # so that Jinja does not call it while compiling
+def _shown(context: Context, value: Any) -> Any:
+    """A value that is printed, charged for its size."""
+    return _weighed(value)
+
+
+def _joined(values: list[Any]) -> str:
+    """The values of ``a ~ b ~ c`` as one text."""
+    _METER.get().spend(*values)
+    return "".join(map(str, values))
+
+
+def _limited(tree: nodes.Template) -> nodes.Template:
+    """``tree`` with a charge on what Jinja has no hook for: loops, ``~`` and comparisons."""
+    for loop in list(tree.find_all(nodes.For)):
+        if loop.recursive:
+            raise TemplateRuntimeError(f"line {loop.lineno}: recursive loops are not supported in prompts")
+        loop.iter = _filtered("_counted", loop.iter)
+    for compare in list(tree.find_all(nodes.Compare)):
+        compare.expr = _filtered("_weighed", compare.expr)
+        for operand in compare.ops:
+            operand.expr = _filtered("_weighed", operand.expr)
+    _replace_joins(tree)
+    assert tree.environment is not None
+    tree.set_environment(tree.environment)
+    return tree
+
+
+def _replace_joins(node: nodes.Node) -> None:
+    for name, value in list(node.iter_fields()):
+        if isinstance(value, nodes.Node):
+            _replace_joins(value)
+            setattr(node, name, _join(value))
+        elif isinstance(value, list):
+            for child in value:
+                if isinstance(child, nodes.Node):
+                    _replace_joins(child)
+            setattr(node, name, [_join(child) for child in value])
+
+
+def _join(node: Any) -> Any:
+    if not isinstance(node, nodes.Concat):
+        return node
+    return _filtered("_joined", nodes.List(node.nodes, lineno=node.lineno))
+
+
+def _filtered(name: str, node: nodes.Expr) -> nodes.Filter:
+    return nodes.Filter(node, name, [], [], None, None, lineno=node.lineno)
