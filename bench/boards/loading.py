@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from bench.catalog import Catalog, load_catalog
 from bench.errors import UserError
 from bench.files import write_atomically
 from bench.results import ResultsTree
-from bench.scores.board import RESAMPLES, SEED, Board, board_of
+from bench.scores.board import RESAMPLES, SEED, Board, StaleEvidence, board_of
 from bench.scores.forms import to_json
 from bench.scores.frame import Frames, load
 from bench.scores.ledger import Scene
@@ -33,17 +34,27 @@ class LoadedBoard:
     """Weight of each criterion; None for equal weights."""
     resamples: int = RESAMPLES
     seed: int = SEED
+    catalog: Catalog | None = None
+    """The current models; None: evidence is not compared with them."""
 
     @cached_property
     def board(self) -> Board:
         """The leaderboard. It is computed on first access."""
-        return board_of(
+        board = board_of(
             self.frames,
             scenes=self.scenes,
             weights=self.weights,
             resamples=self.resamples,
             seed=self.seed,
         )
+        return board.model_copy(update={"stale": self._stale()})
+
+    def _stale(self) -> StaleEvidence | None:
+        if self.suite is None or self.catalog is None or self.frames.language not in self.suite.scenes:
+            return None
+        from bench.boards.stale import stale_evidence  # loads the protocols
+
+        return stale_evidence(self.frames, self.suite, self.catalog)
 
 
 def load_board(
@@ -58,6 +69,7 @@ def load_board(
     frames: Frames | None = None,
     resamples: int = RESAMPLES,
     seed: int = SEED,
+    models: Catalog | Path | str | None = None,
 ) -> LoadedBoard:
     """Load the evidence of one board and return it with the board.
 
@@ -75,6 +87,7 @@ def load_board(
         frames: All evidence of the board, if it is loaded already.
         resamples: Bootstrap resamples for the confidence intervals.
         seed: Seed of the bootstrap.
+        models: The catalog, or its file, which may be missing. With it, the board says what is out of date.
 
     Raises:
         UserError: There are no results, or a judge or weight is unknown.
@@ -100,7 +113,15 @@ def load_board(
         weights=parse_weights(weights, frames.criteria)[1] if isinstance(weights, str) else weights,
         resamples=resamples,
         seed=seed,
+        catalog=catalog_of(models),
     )
+
+
+def catalog_of(models: Catalog | Path | str | None) -> Catalog | None:
+    """The catalog in a file; None without such a file."""
+    if models is None or isinstance(models, Catalog):
+        return models
+    return load_catalog(Path(models)) if Path(models).is_file() else None
 
 
 def counting_judges(suite: Suite | None, present: Collection[str]) -> tuple[str, ...]:
@@ -113,9 +134,12 @@ def counting_judges(suite: Suite | None, present: Collection[str]) -> tuple[str,
 
 
 def write_board(results: ResultsTree, board: Board) -> bool:
-    """Write board.json into the results and return whether it changed."""
+    """Write board.json into the results and return whether it changed.
+
+    It says what the evidence gives, so it does not say what has become stale.
+    """
     path = results.board_folder(board.suite, board.language) / "board.json"
-    return write_atomically(path, to_json(board).encode())
+    return write_atomically(path, to_json(board.model_copy(update={"stale": None})).encode())
 
 
 def all_suites(prompts: Path) -> dict[str, Suite]:

@@ -79,7 +79,9 @@ def board(
     if form != "table" and len(chosen) > 1:
         raise UserError(f"{form} holds one language", hint=f"Choose by --language: {', '.join(found)}.")
     for language in chosen:
-        loaded = load_board(tree, suite_name, language, prompts=suites, judges=judges, weights=weights)
+        loaded = load_board(
+            tree, suite_name, language, prompts=suites, judges=judges, weights=weights, models=where.models
+        )
         if compare_methods:
             click.echo(f"{suite_name}, {language}" if form == "table" else "", nl=form == "table")
             click.echo(moves(loaded.frames, form), nl=False)
@@ -103,7 +105,8 @@ def _print_board(loaded: LoadedBoard, form: str) -> None:
     click.echo(f"{label}, {board.language}, version {board.version}, judged by {', '.join(board.judges)}")
     if suite and suite.entry.demonstration:
         click.echo("A demonstration: these scores say nothing about role play.")
-    click.echo(to_table(board) + gaps(board) + remarks(board))
+    stale = "" if board.stale is None else f"{board.stale.text} Redo: `--refresh-stale`.\n"
+    click.echo(to_table(board) + gaps(board) + remarks(board) + stale)
 
 
 @click.command("commit-results")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from decimal import Decimal
 
 import click
 from rich.console import Console
@@ -14,7 +15,7 @@ from rich.text import Text
 
 from bench.results.facts import standing_out
 from bench.run.jobs import Job
-from bench.run.plan import Plan
+from bench.run.plan import Plan, estimate
 from bench.run.progress import Listener, RunReport, duration, money
 
 PLAIN_SECONDS = 5.0
@@ -44,8 +45,9 @@ class RunDisplay(Listener):
 
     def planned(self, jobs: Sequence[Job]) -> None:
         for job in jobs:
+            if line := " ".join(filter(None, ("" if job.plan.work else "nothing new to run.", stale(job)))):
+                click.echo(f"{job.name}: {line}")
             if not job.plan.work:
-                click.echo(f"{job.name}: {nothing_new(job.plan)}")
                 for line in states(job.plan):
                     self._print(f"  {line}")
 
@@ -105,20 +107,20 @@ class RunDisplay(Listener):
         return table
 
 
-def nothing_new(plan: Plan) -> str:
-    """That a plan has no work, and what could be redone."""
-    text = "nothing new to run."
-    stale = [
-        f"{counts['stale']} {what}"
-        for what, counts in (("conversations", plan.conversations), ("judgements", plan.judgements))
-        if counts["stale"]
-    ]
-    if stale:
-        text += (
-            f" {' and '.join(stale)} are out of date (model or prompts changed); the board still uses them."
-            " Redo: `--refresh-stale`."
-        )
-    return text
+def stale(job: Job) -> str:
+    """What is out of date and what redoing it costs; empty if nothing is, or if it is being redone."""
+    plan = job.plan
+    counts = {"conversations": plan.conversations["stale"], "judgements": plan.judgements["stale"]}
+    parts = [f"{count} {what}" for what, count in counts.items() if count]
+    if not plan.stale or not parts:
+        return ""
+    costs = [row.cost for row in estimate(Plan(plan.stale), job.protocol)]
+    known = sum((cost for cost in costs if cost is not None), Decimal(0))
+    cost = f"about ${known:.4f}" + (" and calls of unknown price" if None in costs else "")
+    return (
+        f"{' and '.join(parts)} are out of date (model or prompts changed); the board still uses them."
+        f" Redo: `--refresh-stale` ({cost})."
+    )
 
 
 def states(plan: Plan) -> list[str]:

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from bench.cli.asking import JUDGED_PLAYERS, RUN_PLAYERS, arguments, asking, spending
 from bench.cli.options import Number, Places, places
-from bench.cli.run_display import RunDisplay, print_report, states
+from bench.cli.run_display import RunDisplay, print_report, stale, states
 from bench.cli.stopping import stoppable, stopped_by_budget
 from bench.errors import UserError
 from bench.run.jobs import Job, Part, plan_suite
@@ -36,8 +36,8 @@ def plan(suite: str, where: Places, **part: Any) -> None:
         console.print(f"{job.name}: {', '.join(job.players)}", highlight=False)
         for line in states(job.plan):
             console.print(f"  {line}", highlight=False)
-        if job.plan.conversations["stale"] or job.plan.judgements["stale"]:
-            console.print("  Stale: the prompts or parameters have changed. --refresh-stale replaces them.")
+        if line := stale(job):
+            console.print(f"  Stale: {line}", highlight=False)
         _print_costs(console, job)
 
 

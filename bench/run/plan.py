@@ -45,6 +45,8 @@ class Plan:
     work: list[CellWork] = field(default_factory=list)
     conversations: Counter[State] = field(default_factory=Counter)
     judgements: Counter[State] = field(default_factory=Counter)
+    stale: list[CellWork] = field(default_factory=list)
+    """What is stale and is not redone."""
     answered: set[str] = field(default_factory=set)
     """Models whose answers, with their current parameters, are among the results."""
 
@@ -121,6 +123,8 @@ def _cell_work(
         plan.answered.update(model for _, model in protocol.talkers(cell.player))
     again = talk and wanted(state, conversation)
     needed: list[str] = []
+    old: list[str] = []
+    stale = talk and state == "stale" and not again
     if again:
         needed += judges
         plan.judgements["missing"] += len(judges)
@@ -133,14 +137,22 @@ def _cell_work(
             plan.answered.update([judge] if state == "done" else [])
             if wanted(state, record):
                 needed.append(judge)
-    return CellWork(
-        cell=cell,
-        turns=protocol.turns(cell),
-        calls=(protocol.talk_calls(cell) if again else 0) + len(needed) * protocol.judge_calls(),
-        talk=again,
-        judges=tuple(needed),
-        conversation=None if again else conversation,
-    )
+            elif state == "stale":
+                old.append(judge)
+
+    def work(talk: bool, judging: Sequence[str]) -> CellWork:
+        return CellWork(
+            cell=cell,
+            turns=protocol.turns(cell),
+            calls=(protocol.talk_calls(cell) if talk else 0) + len(judging) * protocol.judge_calls(),
+            talk=talk,
+            judges=tuple(judging),
+            conversation=None if talk else conversation,
+        )
+
+    if stale or old:
+        plan.stale.append(work(stale, judges if stale else old))
+    return work(again, needed)
 
 
 def _state_of(record: Conversation | Judgement | None, fingerprint: Callable[[], str]) -> State:

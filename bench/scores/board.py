@@ -144,6 +144,27 @@ class BoardRow(Record):
         return {key: value for key, value in data.items() if key not in (*OWN_KEYS, *PROBE_KEYS)}
 
 
+class StaleEvidence(Record):
+    """Evidence that was made with other prompts, parameters or models than the current ones."""
+
+    conversations: int
+    judgements: int
+    """Those whose own inputs have changed, beside the conversations."""
+    players: dict[str, int]
+    """Stale conversations by player."""
+    cost: str | None
+    """Estimate of what redoing them costs, in US dollars; null if a price is unknown."""
+
+    @property
+    def text(self) -> str:
+        """A sentence for people."""
+        cost = "an unknown sum: a price is missing" if self.cost is None else f"about ${self.cost}"
+        return (
+            f"{self.conversations} conversations and {self.judgements} judgements are out of date: the"
+            f" prompts, parameters or models have changed since. Redoing them costs {cost}."
+        )
+
+
 class Board(Record):
     """The leaderboard of one suite and language: board.json."""
 
@@ -168,6 +189,8 @@ class Board(Record):
     """Decimals to which every number of the rows is rounded."""
     robust: RobustSummary | None
     rows: tuple[BoardRow, ...]
+    stale: StaleEvidence | None = None
+    """Left out where nothing is stale, and where the current prompts and models are not known."""
 
 
 def board_of(

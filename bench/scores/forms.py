@@ -61,6 +61,8 @@ _GAPS = {
 def to_json(board: Board) -> str:
     """board.json: canonical JSON, the same bytes on every machine. Unknown numbers are null."""
     data = board.model_dump(mode="json")
+    if board.stale is None:
+        del data["stale"]
     for row, board_row in zip(data["rows"], board.rows, strict=True):
         row |= {name: row["criteria"].get(name) for name in OWN_KEYS}
         row["calls"] = [facts.model_dump(exclude_defaults=True) for facts in board_row.calls]

@@ -21,7 +21,7 @@ from bench.protocol_facts import facts_of
 from bench.records import PlayerInfo
 from bench.results import ResultsTree
 from bench.results.facts import Tally, summed
-from bench.scores.rows import PlayerRows, player_rows
+from bench.scores.rows import Inputs, PlayerRows, player_rows
 
 SCENE = ["player", "character", "situation"]
 """Columns that name a conversation within a board."""
@@ -105,6 +105,8 @@ class Frames:
     openings: Mapping[tuple[str, str, str], str] = field(default_factory=dict)
     """By player, character and situation, what two runs share if one may be a copy of the other; see
     :func:`bench.scores.rows.opening_of`."""
+    inputs: Inputs = field(default_factory=dict)
+    """Fingerprints of what the records were made from."""
     calls: Tally = field(default_factory=dict)
     """Counts of all calls, by player, role and model."""
 
@@ -232,6 +234,7 @@ def frames_of(
             _table("conversations", [here + row for part in rows for row in part.conversations])
         ),
         openings={scene: opening for part in rows for scene, opening in part.openings.items()},
+        inputs={key: inputs for part in rows for key, inputs in part.inputs.items()},
         calls=summed(part.calls for part in rows),
     )
 

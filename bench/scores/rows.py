@@ -19,6 +19,9 @@ from bench.results.facts import Tally, count_calls
 from bench.scores.rules import ended_by_player, is_stale, saw_refusal
 
 Row = tuple[object, ...]
+Inputs = dict[tuple[str, ...], tuple[str, str]]
+"""By player, character, situation and (of a judgement) judge: the fingerprint of a record's inputs, and the
+SHA-256 of the messages that were judged. Imported records have none."""
 ScoreRow = tuple[int, int, str, int, bool]
 """Index of the judgement in :attr:`PlayerRows.judgements`, turn, criterion, score, whether a refusal."""
 
@@ -38,6 +41,18 @@ class PlayerRows:
     """:func:`opening_of` each conversation, by player, character and situation."""
     calls: Tally = field(default_factory=dict)
     """Counts of the player's calls, and of those of its interrogators and judges."""
+    inputs: Inputs = field(default_factory=dict)
+
+    def note(self, record: Conversation | Judgement) -> None:
+        """Note what else a record says: its version and protocol, its calls, and what it was made from."""
+        self.versions.add(record.version)
+        self.protocols.add(record.protocol)
+        count_calls(record, self.calls)
+        scene = (record.player, record.character, record.situation)
+        if record.origin is None and isinstance(record, Judgement):
+            self.inputs[*scene, record.judge] = (record.fingerprint, record.conversation_sha256)
+        elif record.origin is None:
+            self.inputs[scene] = (record.fingerprint, "")
 
 
 def player_rows(
@@ -76,9 +91,7 @@ def player_rows(
             )
         if version is not None and cell.version != version:
             return False
-        rows.versions.add(cell.version)
-        rows.protocols.add(cell.protocol)
-        count_calls(cell, rows.calls)
+        rows.note(cell)
         return True
 
     talks: dict[tuple[str, str], Conversation] = {}

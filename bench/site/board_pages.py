@@ -66,6 +66,7 @@ def board_page(context: BoardContext) -> Page:
         **table_values(context.evidence, context.pages.judge),
         "version": context.board.version,
         "summary": _summary(context),
+        "stale": context.board.stale,
     }
     path = paths.board_page(context.place.suite, context.place.language)
     return context.page(path, "board", "board", values, context.title, context.title)

@@ -9,8 +9,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from bench.boards.loading import all_suites, counting_judges, load_board
-from bench.catalog import Catalog, load_catalog
+from bench.boards.loading import all_suites, catalog_of, counting_judges, load_board
+from bench.catalog import Catalog
 from bench.errors import SiteError
 from bench.records import PlayerInfo
 from bench.results import ResultsTree, repeat_in
@@ -124,7 +124,7 @@ def build_site(
         sources=sources or Sources(),
         suites=suites,
         labels=labels or {},
-        catalog=_catalog(models),
+        catalog=catalog_of(models),
         site_url=site_url,
         source_url=source_url,
     )
@@ -137,12 +137,6 @@ def build_site(
         written=build.folder.written,
         seconds=time.perf_counter() - started,
     )
-
-
-def _catalog(models: Catalog | Path | str) -> Catalog | None:
-    if isinstance(models, Catalog):
-        return models
-    return load_catalog(Path(models)) if Path(models).is_file() else None
 
 
 @dataclass(frozen=True)
@@ -271,7 +265,9 @@ class _Build:
             self.folder.add(result.files, result.written)
         rows = [result.rows for result in results]
         frames = frames_of(self.tree, place.suite, place.language, infos, rows)
-        loaded = load_board(self.tree, place.suite, place.language, prompts=self.suites, frames=frames)
+        loaded = load_board(
+            self.tree, place.suite, place.language, prompts=self.suites, frames=frames, models=self.catalog
+        )
         return _Board(place, infos, results, frames, evidence_of(loaded, self.catalog))
 
     def _contexts(self, boards: Sequence[_Board], pages: Pages, has_reading: bool) -> list[BoardContext]:

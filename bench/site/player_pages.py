@@ -24,6 +24,7 @@ def player_page(context: BoardContext, info: PlayerInfo) -> Page:
     values = {
         "info": info,
         "row": evidence.rows.get(info.player),
+        "stale": context.board.stale.players.get(info.player) if context.board.stale else None,
         "boards": {
             language: board for language, board in context.siblings.items() if info.player in board.rows
         },

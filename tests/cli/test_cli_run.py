@@ -237,8 +237,46 @@ def test_stale_results_are_kept_until_they_are_to_be_refreshed(
     assert "2 conversations and 2 judgements are out of date" in ended.out
     assert "--refresh-stale" in ended.out
     assert bytes_below(done.tree.root) == before
-    assert "2 conversations" in bench("run", "tiny", "--refresh-stale", *done.options()).out
+    refreshed = bench("run", "tiny", "--refresh-stale", *done.options()).out
+    assert "2 conversations" in refreshed
+    assert "out of date" not in refreshed
     assert "stale" not in bench("run", "tiny", *done.options()).err
+
+
+CHANGES: dict[str, tuple[str, str, str, int, int]] = {
+    "card": ("prompts/characters/en/anna.toml", "slow of speech", "quick of speech", 2, 2),
+    "situation": ("prompts/situations/en/hello.toml", "ask about", "ask after", 2, 0),
+    "judge's template": ("prompts/pingpong_v2/judge.jinja", "strictly", "mildly", 0, 4),
+    "player's parameters": ("prompts/pingpong_v2/tiny.toml", "temperature = 0.6", "temperature = 0.7", 4, 0),
+    "player's model": ("models.toml", 'model = "bard-1"', 'model = "bard-2"', 4, 0),
+    "judge's model": ("models.toml", 'model = "strict-1"', 'model = "strict-2"', 0, 4),
+}
+"""What is edited, and how many conversations and judgements become stale."""
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_the_board_says_what_is_out_of_date_and_a_run_says_it_first(
+    bench: Bench, done: Tiny, name: str
+) -> None:
+    file, old, new, conversations, judgements = CHANGES[name]
+    assert "stale" not in json.loads(bench("board", "tiny", "--format", "json", *done.options()).out)
+    edit(done.root / file, old, new)
+    stale = json.loads(bench("board", "tiny", "--format", "json", *done.options()).out)["stale"]
+    assert (stale["conversations"], stale["judgements"]) == (conversations, judgements)
+    assert stale["players"] == ({"bard": conversations} if conversations else {})
+    assert float(stale["cost"]) > 0
+    assert f"about ${stale['cost']}" in bench("board", "tiny", *done.options()).out
+    ended = bench("run", "tiny", "--player", "bard", "--player", "actor", *done.options())
+    assert "out of date" in ended.out.splitlines()[0]
+    assert f"about ${stale['cost']}" in ended.out.splitlines()[0]
+
+
+def test_the_written_board_does_not_depend_on_the_current_prompts(bench: Bench, done: Tiny) -> None:
+    bench("board", "tiny", "--write", *done.options())
+    before = bytes_below(done.tree.root)
+    edit(done.card_file, "slow of speech", "quick of speech")
+    bench("board", "tiny", "--write", *done.options())
+    assert bytes_below(done.tree.root) == before
 
 
 # --- plan ------------------------------------------------------------------------------------------------

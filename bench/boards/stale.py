@@ -1,0 +1,56 @@
+"""What of a board was made with other prompts, parameters or models than the current ones."""
+
+from __future__ import annotations
+
+from collections import Counter
+from decimal import Decimal
+
+from bench.catalog import Catalog
+from bench.errors import CatalogError
+from bench.protocols import protocol_for
+from bench.run.plan import CellWork, Plan, estimate
+from bench.scores.board import StaleEvidence
+from bench.scores.frame import Frames
+from bench.suites import Suite
+
+
+def stale_evidence(frames: Frames, suite: Suite, catalog: Catalog) -> StaleEvidence | None:
+    """The stale evidence of a board, and what redoing it costs; None without any, or if it cannot be known.
+
+    Players and judges that ``catalog`` no longer has cannot be compared, and are left out.
+    """
+    try:
+        protocol = protocol_for(suite, frames.language, catalog)
+    except CatalogError:
+        return None
+    judges = [judge for judge in frames.judges if judge in catalog.models or judge in suite.judges]
+    plan = Plan()
+    players: Counter[str] = Counter()
+    judgements = 0
+    for player in filter(catalog.models.__contains__, frames.names):
+        for cell in protocol.cells(player):
+            key = (player, cell.character, cell.situation)
+            made = frames.inputs.get(key)
+            again = made is not None and made[0] != protocol.conversation_fingerprint(cell)
+            old = []
+            for judge in judges:
+                verdict = frames.inputs.get((*key, judge))
+                if verdict and verdict[0] != protocol.judgement_fingerprint(cell, judge, verdict[1]):
+                    old.append(judge)
+            players[player] += again
+            judgements += len(old)
+            if again or old:
+                needed = tuple(judges if again else old)
+                plan.work.append(
+                    CellWork(cell=cell, turns=0, calls=0, talk=again, judges=needed, conversation=None)
+                )
+    if not plan.work:
+        return None
+    costs = [row.cost for row in estimate(plan, protocol)]
+    known = [cost for cost in costs if cost is not None]
+    return StaleEvidence(
+        conversations=players.total(),
+        judgements=judgements,
+        players={player: count for player, count in players.items() if count},
+        cost=f"{sum(known, Decimal(0)):.4f}" if len(known) == len(costs) else None,
+    )
