@@ -66,9 +66,10 @@ def read_whole(read: Callable[[str], T], text: str, outcome: Outcome) -> T:
 
     Raises ReplyFault; also if it was cut off in what follows its JSON, where the model may have revised it.
     """
+    value = read(text)
     if outcome == "length" and goes_on(text):
         raise ReplyFault("truncated", "The reply breaks off in text after its JSON.")
-    return read(text)
+    return value
 
 
 def complaint(fault: str) -> str:

@@ -159,9 +159,9 @@ def ratings_in(conversation: Conversation) -> Reading:
     repairs: list[str] = []
     for turn in range(1, len(conversation.answers()) + 1):
         read = partial(rating, turn=turn, criteria=CRITERIA, more=False)
-        call = replies.get(turn)
+        reply = replies.get(turn)
         try:
-            rated = read_whole(read, call.raw or "", call.outcome) if call else read("")
+            rated = read_whole(read, reply.raw or "", reply.outcome) if reply else read("")
         except ReplyFault as error:
             fault = Failure(role="judge", turn=turn, outcome="parse_error", reason=error.fault)
             return Reading(failure=fault)

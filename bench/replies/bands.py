@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from bench.replies.faults import ReplyFault, in_order, listed, shown
-from bench.replies.objects import json_object
+from bench.replies.objects import json_object, settled
 from bench.replies.values import in_range, integer, reason
 
 Band = tuple[int, int]
@@ -41,7 +41,7 @@ def banded(text: str, *, bands: Sequence[Band]) -> Banded:
     Raises:
         ReplyFault: The reply cannot be read, or the score lies outside the band.
     """
-    reply = json_object(text, required=KEYS[1:], known=KEYS)
+    reply = settled(json_object(text, required=KEYS[1:], known=KEYS))
     repairs = reply.repairs
     if not set(reply.data) <= set(KEYS):
         repairs.add("extra_keys")

@@ -29,8 +29,10 @@ _DOUBTFUL: Final = re.compile(r"[0-9]|\b(?:true|false|or)\b", re.IGNORECASE)
 """In a comment: perhaps another value."""
 _PAIR: Final = re.compile(r"""["'“][\w ]{1,60}["'”]\s*+:""")
 """In a string with quotes that are not escaped: perhaps the rest of the object."""
-_NO_QUOTE: Final = re.compile(r"(?<=[^\W_])['’](?=[^\W_])|(?<=[0-9])[\"”']")
+_NO_QUOTE: Final = re.compile(r"(?<=[^\W_])['’](?=[^\W_])|(?<=[0-9])[\"”'](?=[ -]\w)")
 """An apostrophe or an inch mark."""
+_OPENS: Final = re.compile(r"(?<![^\s(\[{*_/—–-])\S\S")
+"""A quote that can begin a quotation."""
 _ESCAPED: Final = re.compile(r'\\(.)|"', re.DOTALL)
 _ENDS: Final = {
     "key": re.compile(r"\s*+:"),
@@ -157,7 +159,7 @@ class _Mender:
             if commas > 1 or self.text[self.pos] in "}]":
                 self.deviates = True
         elif char not in "}]":
-            self.deviates = True
+            self.deviates, self.certain = True, False
             if not follows.match(self.text, self.pos):
                 raise _Doubt
 
@@ -186,8 +188,11 @@ class _Mender:
                 continue
             if _ENDS[place].match(self.text, mark.end()):
                 break
-            inner += not _NO_QUOTE.match(self.text, mark.start())
             self.unescaped = True
+            if not _NO_QUOTE.match(self.text, mark.start()):
+                inner += 1
+                if not (self._begins(start, mark.start()) if inner % 2 else self._ends(mark.start())):
+                    raise _Doubt
         else:
             raise _Doubt
         content = self.text[start : mark.start()]
@@ -196,6 +201,14 @@ class _Mender:
         self.pos = mark.end()
         text: str = json.loads(f'"{_ESCAPED.sub(_escaped, content)}"', strict=False)
         return text
+
+    def _begins(self, start: int, at: int) -> bool:
+        """Whether the quote can begin a quotation in the string that begins at ``start``."""
+        return at == start or bool(_OPENS.match(self.text, at))
+
+    def _ends(self, at: int) -> bool:
+        """Whether the quote can end a quotation."""
+        return not self.text[at - 1].isspace()
 
     def _skip(self) -> None:
         """Pass whitespace and comments."""

@@ -90,6 +90,19 @@ def wanted_object(required: Collection[str], known: Collection[str] = ()) -> Wan
     return Wanted(accept, tuple(keys) or ("",), missing, frozenset({*required, *known}))
 
 
+def settled(reply: JsonReply) -> JsonReply:
+    """``reply``, if it neither breaks off in something further nor says a thing twice. Raises ReplyFault."""
+    once(reply)
+    ended(reply)
+    return reply
+
+
+def ended(reply: JsonReply) -> None:
+    """Raise ReplyFault if ``reply`` breaks off in something that follows what was read."""
+    if reply.rest.strip(" \t\r\n,]}"):
+        raise ReplyFault("truncated", "The reply breaks off in something that follows its values.")
+
+
 def once(reply: JsonReply) -> None:
     """Raise ReplyFault if a key in ``reply`` has two values of which one may be part of a string."""
     if reply.clashes:
@@ -130,12 +143,12 @@ def reasoning_around(text: str) -> Separated:
 
 
 def goes_on(text: str) -> bool:
-    """Whether more than a fence follows the last value in ``text``."""
+    """Whether more than a fence follows the last value in ``text``, from which a value was read."""
     scanned = scan(text, answer_start(text))
-    if not scanned.spans or not scanned.closed:
-        return False
-    rest = MARKERS.sub("", text[scanned.spans[-1].end :])
-    return bool(_FENCE.sub("", rest).strip())
+    ends = [max(text.rfind("}"), text.rfind("]")) + 1]
+    if scanned.spans and scanned.closed:
+        ends.append(scanned.spans[-1].end)
+    return any(_FENCE.sub("", MARKERS.sub("", text[end:])).strip() for end in ends)
 
 
 def _after_reasoning(text: str, whole: Scan, wanted: Wanted) -> JsonReply | None:
@@ -183,8 +196,9 @@ def _bind(text: str, scanned: Scan, start: int, wanted: Wanted) -> JsonReply:
         decoded = _read(raw, span, wanted)
         accepted = wanted.accept(decoded.data) if decoded else None
         if decoded and accepted:
-            if broken or '"' in outside(text[: scanned.stray], scanned, span.end):
-                # a string in it may hold the bracket that seems to end it
+            if broken or _continues(
+                outside(text, scanned, span.end), outside(text[: scanned.stray], scanned, span.end)
+            ):
                 raise ReplyFault("bad_json", "The reply goes on after the JSON with more of it.")
             data, slug = accepted
             repairs = {*decoded.repairs, *_repairs_around(text, scanned, start)}
@@ -205,6 +219,11 @@ def _bind(text: str, scanned: Scan, start: int, wanted: Wanted) -> JsonReply:
     if scanned.removed:
         raise ReplyFault("no_json", "The reply holds reasoning only; the JSON must follow after it.")
     raise ReplyFault("no_json", f"The reply holds no JSON object. {wanted.missing}")
+
+
+def _continues(rest: str, until_stray: str) -> bool:
+    """Whether the ``rest`` of a reply may belong to a string whose last bracket seems to end the value."""
+    return rest.count('"') % 2 == 1 or '"' in rest.partition("\n")[0] or '"' in until_stray
 
 
 def _hinted(raw: str, wanted: Wanted) -> bool:

@@ -26,12 +26,12 @@ _NAMES = rf"(?:{_MACHINE}|{_WORDS})"
 _TOKEN = "(?:think(?:ing)?|thoughts?|reasoning|cot)"
 _CHANNEL = r"(?:[^<]{0,200}+(?:<\|constrain\|>[^<]{0,50}+)?<\|message\|>)?"
 _FINAL = rf"<\|channel\|>\s*+final{_CHANNEL}"
-_QUOTED = r"(?=[<&\uff1c\\\\\[◁【])(?<![\"'`“‘\\])"
-"""A mark right after a quote is mentioned, not used."""
+_START = r"(?=[<&\uff1c\\\\\[◁【])"
+_QUOTES: Final = frozenset(('""', "''", "``", "“”", "‘’"))
 
 _FLAGS = re.IGNORECASE
 OPENING: Final = re.compile(
-    rf"{_QUOTED}(?:{_LT}\s{{0,3}}(?:{_MACHINE}|(?P<word>{_WORDS})){_ATTRIBUTES}\s{{0,3}}{_GT}"
+    rf"{_START}(?:{_LT}\s{{0,3}}(?:{_MACHINE}|(?P<word>{_WORDS})){_ATTRIBUTES}\s{{0,3}}{_GT}"
     rf"|◁\s{{0,3}}{_TOKEN}\s{{0,3}}▷|\[THINK\]|(?P<aside>\[{_TOKEN}\]|【{_TOKEN}】)|<unused94>(?:thought)?"
     rf"|<{_BAR}?(?:begin|start){_JOIN}(?:of{_JOIN})?{_TOKEN}{_BAR}?>"
     rf"|<{_BAR}{_TOKEN}(?:{_JOIN}(?:start|begin))?{_BAR}>"
@@ -48,7 +48,7 @@ _CLOSE = (
     rf"|<{_BAR}/{_TOKEN}{_BAR}>|<{_BAR}?end{_JOIN}(?:of{_JOIN})?{_TOKEN}{_BAR}?>|<{_BAR}{_TOKEN}{_JOIN}end{_BAR}>"
     rf"|<\|inner_suffix\|>|<channel\|>|{_FINAL})"
 )
-CLOSING: Final = re.compile(_QUOTED + _CLOSE, _FLAGS)
+CLOSING: Final = re.compile(_START + _CLOSE, _FLAGS)
 """Ends a reasoning block whose opening mark was in the prompt and not in the reply."""
 
 _BLOCK_END: Final = re.compile(_CLOSE, _FLAGS)
@@ -137,6 +137,8 @@ def _blocks(text: str, start: int, cut: bool) -> tuple[list[tuple[int, int]], bo
     at = start
     while mark := _MARK.search(text, at):
         at = mark.end()
+        if mentioned(text, mark) and (mark["open"] or not depth or text[at] == "`"):
+            continue
         if mark["channel"] and not depth:
             end = _CHANNEL_END.search(text, at)
             at = end.end() if end else len(text)
@@ -167,6 +169,11 @@ def _stands_alone(text: str, mark: re.Match[str]) -> bool:
     return not text[: mark.start()].strip() and text[mark.end() :].lstrip(" \t").startswith("\n")
 
 
+def mentioned(text: str, mark: re.Match[str]) -> bool:
+    """Whether ``mark`` stands in quotes: it is mentioned, not used."""
+    return text[max(0, mark.start() - 1) : mark.start()] + text[mark.end() : mark.end() + 1] in _QUOTES
+
+
 def closing_after(text: str, opening: re.Match[str]) -> int | None:
     """Where the block that starts at ``opening`` ends; None if it does not end."""
     pattern = _CHANNEL_END if opening["channel"] else _BLOCK_END
@@ -185,4 +192,5 @@ def answer_start(text: str) -> int:
 
 def last_closing(text: str) -> int | None:
     """Where the last closing mark ends; None if there is none."""
-    return max((mark.end() for mark in CLOSING.finditer(text)), default=None)
+    marks = (mark.end() for mark in CLOSING.finditer(text) if not mentioned(text, mark))
+    return max(marks, default=None)

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from bench.replies.reasoning import CLOSING, OPENING, closing_after
+from bench.replies.reasoning import CLOSING, OPENING, closing_after, mentioned
 
 _CLOSER: Final = {"{": "}", "[": "]"}
 _OPENER: Final = {"}": "{", "]": "["}
@@ -111,6 +111,8 @@ class _Scanner:
         if mark is None:
             return False
         self.pos = mark.end()
+        if (mark["open"] or mark["close"]) and mentioned(self.text, mark):
+            return True
         if mark["open"]:
             self.floor = mark.start()
             end = closing_after(self.text, mark)

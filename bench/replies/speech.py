@@ -17,7 +17,7 @@ from pydantic.json_schema import SkipJsonSchema
 from pydantic_core import ErrorDetails, PydanticCustomError
 
 from bench.replies.faults import ReplyFault, in_order, shown
-from bench.replies.objects import JsonReply, json_object, once
+from bench.replies.objects import JsonReply, json_object, settled
 from bench.replies.values import boolean, in_range, integer
 
 THRESHOLD: Final = 70
@@ -159,8 +159,9 @@ def speech_verdict(text: str) -> SpeechVerdict:
     Raises:
         ReplyFault: The steps or the score are missing, malformed or contradictory.
     """
-    reply = json_object(text, required=["description", "transcript", "instruction", "language"], known=_KEYS)
-    once(reply)
+    reply = settled(
+        json_object(text, required=["description", "transcript", "instruction", "language"], known=_KEYS)
+    )
     repairs = reply.repairs
     steps, (derived, stopped_at, reason) = _decided(reply.data, repairs)
     final = _final(reply, text)

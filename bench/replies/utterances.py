@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bench.replies.faults import ReplyFault, in_order, shown
-from bench.replies.objects import json_object, once
+from bench.replies.objects import json_object, settled
 from bench.replies.reasoning import Separated, separated
 
 
@@ -20,8 +20,7 @@ class Utterance:
 
 def utterance(text: str, *, key: str = "next_utterance") -> Utterance:
     """Read the utterance under ``key``. Raises ReplyFault if it is cut off, blank or no string."""
-    reply = json_object(text, required=[key])
-    once(reply)
+    reply = settled(json_object(text, required=[key]))
     if len(reply.data) > 1:
         reply.repairs.add("extra_keys")
     return Utterance(text_under(key, reply.data, reply.repairs), in_order(reply.repairs))

@@ -9,7 +9,7 @@ from typing import Any
 
 from bench.records import Criterion, TurnVerdict
 from bench.replies.faults import ReplyFault, in_order, listed, shown
-from bench.replies.objects import JsonReply, Wanted, find, json_object, once, wanted_object
+from bench.replies.objects import JsonReply, Wanted, ended, find, json_object, once, settled, wanted_object
 from bench.replies.utterances import text_under
 from bench.replies.values import boolean, in_range, integer, reason
 
@@ -39,8 +39,7 @@ def verdict(text: str, *, turns: int, criteria: Sequence[Criterion]) -> Verdict:
     once(reply)
     entries = _entries(reply)
     numbers = _turn_numbers(entries, turns, reply.repairs)
-    if reply.rest.strip(" \t\r\n,]}"):
-        raise ReplyFault("truncated", "The reply breaks off in something that follows its verdicts.")
+    ended(reply)
     verdicts = [
         _turn_verdict(number, entry, criteria, reply.repairs)
         for number, entry in zip(numbers, entries, strict=True)
@@ -56,8 +55,7 @@ def rating(text: str, *, turn: int, criteria: Sequence[Criterion], more: bool) -
     ``more`` tells whether a message must follow; after a refusal none has to, as the conversation ends there.
     """
     required = ["is_refusal", *(f"{c.name}_score" for c in criteria)]
-    reply = json_object(text, required=required, known=[*_keys(criteria), NEXT])
-    once(reply)
+    reply = settled(json_object(text, required=required, known=[*_keys(criteria), NEXT]))
     verdict = _turn_verdict(turn, reply.data, criteria, reply.repairs, more=(NEXT,))
     repairs = in_order(reply.repairs)
     if not more or verdict.is_refusal:
