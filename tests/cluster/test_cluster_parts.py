@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import copy
 import json
+import shutil
 import socket
 import sys
 import time
@@ -19,12 +21,14 @@ from bench.chat.stats import Stats, add, difference
 from bench.errors import CatalogError, UserError
 from bench.run.cluster import worker
 from bench.run.cluster.bundle import Bundle, bundle_of, protocol_of, shared
-from bench.run.cluster.driver import Cluster
+from bench.run.cluster.driver import Cluster, check_source, rest_of
+from bench.run.cluster.source import source_sha256
+from bench.run.cluster.worker import CellResult
 from bench.run.plan import CellWork, make_plan
 from tests.cli.conftest import Bench
 from tests.other_benches import Other, make_likeness, make_v1
 from tests.scripted_server import ScriptedServer
-from tests.tiny import Tiny, edit
+from tests.tiny import Script, Tiny, edit
 
 MODELS = ("bard", "asker", "strict")
 
@@ -176,3 +180,64 @@ def test_ending_a_run_cancels_what_a_worker_has_under_way(
         assert json.loads(going.result(30))["fault"]["what"] == "the run was stopped"
     with pytest.raises(CancelledError):
         worker.work(packed, item.model_dump_json())
+
+
+# Sources
+
+
+def test_a_hash_of_the_source_sees_every_change_of_it_and_nothing_else(tmp_path: Path) -> None:
+    for name, text in {"a.py": "x = 1\n", "sub/b.py": "y = 2\n", "sub/rules.toml": "z = 3\n"}.items():
+        path = tmp_path / "one" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    one = source_sha256(tmp_path / "one")
+
+    def changed(change: Callable[[Path], object]) -> str:
+        copy_of = tmp_path / "two"
+        shutil.rmtree(copy_of, ignore_errors=True)
+        shutil.copytree(tmp_path / "one", copy_of)
+        change(copy_of)
+        return source_sha256(copy_of)
+
+    assert changed(lambda root: None) == one
+    assert changed(lambda root: (root / "a.py").write_bytes(b"x = 1\r\n")) == one
+    assert changed(lambda root: (root / "a.pyc").write_text("compiled")) == one
+    others = [
+        changed(lambda root: (root / "a.py").write_text("x = 2\n")),
+        changed(lambda root: (root / "sub" / "rules.toml").write_text("z = 4\n")),
+        changed(lambda root: (root / "c.py").write_text("")),
+        changed(lambda root: (root / "sub" / "b.py").unlink()),
+        changed(lambda root: (root / "sub" / "b.py").rename(root / "b.py")),
+    ]
+    assert len({one, *others}) == 1 + len(others)
+
+
+def test_a_worker_with_another_source_makes_no_call_and_stops_the_run(
+    tiny: Tiny, server: ScriptedServer
+) -> None:
+    packed = bundle(tiny).model_copy(update={"source": "another"}).model_dump_json()
+    item = make_plan(tiny.protocol(), tiny.tree, ["bard"], ["strict"]).work[0]
+    result = CellResult.model_validate_json(worker.work(packed, item.model_dump_json()))
+    assert (result.conversations, result.judgements, server.count) == ([], [], 0)
+    for source in ("another", ""):
+        with pytest.raises(UserError, match="is not the command's"):
+            check_source("tcp://10.0.0.2:1", source)
+    check_source("tcp://10.0.0.2:1", result.source)
+
+
+# What is left of a cell when the money is spent
+
+
+def test_the_rest_of_a_cell_is_what_was_not_made(tiny: Tiny) -> None:
+    protocol = tiny.protocol()
+    item = make_plan(protocol, tiny.tree, ["bard"], ["strict", "lenient"]).work[0]
+    talk = asyncio.run(protocol.converse(item.cell, Script()))
+    judged = asyncio.run(protocol.judge(talk, "lenient", Script()))
+    assert rest_of(item, CellResult()) == item
+    rest = rest_of(item, CellResult(conversations=[talk], judgements=[judged]))
+    assert rest is not None
+    assert (rest.talk, rest.judges, rest.conversation) == (False, ("strict",), talk)
+    other = asyncio.run(protocol.judge(talk, "strict", Script()))
+    assert rest_of(rest, CellResult(judgements=[other])) is None
+    failed = talk.model_copy(update={"status": "failed"})
+    assert rest_of(item, CellResult(conversations=[failed])) is None

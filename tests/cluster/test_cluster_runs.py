@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import signal
 import threading
 import time
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.cli.conftest import Bench
-from tests.scripted_server import ScriptedServer
+from tests.scripted_server import ScriptedServer, plausible
 from tests.tiny import CALLS, SITUATION, Tiny, bytes_below, edit
 
 PLAYERS = ("-p", "bard", "-p", "actor")
@@ -65,24 +68,53 @@ def test_the_cells_of_a_killed_worker_are_done_again(
     cluster.wait_for_workers(2)
 
 
-def test_a_limit_is_passed_by_no_more_than_the_cells_that_are_out(
-    bench: Bench, tiny: Tiny, tmp_path: Path, cluster: Any
+def spent(server: ScriptedServer, since: int) -> tuple[Decimal, Decimal]:
+    """Cost of the calls from ``since`` on, and of the dearest of them, at $1 and $2 per 1,000 tokens."""
+    usages = [json.loads(plausible(seen).payload())["usage"] for seen in server.seen[since:]]
+    costs = [Decimal(u["prompt_tokens"] + 2 * u["completion_tokens"]) / 1000 for u in usages]
+    return sum(costs, Decimal(0)), max(costs)
+
+
+@pytest.mark.parametrize("share", ["0.000001", "0.3", "0.8"])
+def test_a_limit_is_divided_and_exceeded_by_no_more_than_the_calls_in_flight(
+    bench: Bench, tiny: Tiny, server: ScriptedServer, tmp_path: Path, cluster: Any, share: str
 ) -> None:
-    tree = tmp_path / "many"
-    more = ("--cluster", cluster.scheduler_address, "--max-cost", "0.0000001", "--allow-unknown-price")
     for path in tiny.situation_file.parent.iterdir():
         path.unlink()
     for n in range(SITUATIONS):
-        text = SITUATION.format(title=f"situation-{n}", turns=1)
+        text = SITUATION.format(title=f"situation-{n}", turns=2)
         tiny.situation_file.with_stem(f"situation-{n}").write_text(text, encoding="utf-8")
-    ended = bench(*words(tiny, tree, "--no-cache", *more))
+    prices = tiny.models.read_text().replace('input = "1", output = "2"', 'input = "1000", output = "2000"')
+    tiny.models.write_text(prices)
+    start = [word for word in words(tiny, tmp_path / "one", "--no-cache") if word not in PLAYERS]
+    assert bench(*start).status == 0
+    whole, dearest = spent(server, 0)
+    sent = server.count
+    limit = (whole * Decimal(share)).quantize(Decimal("0.000001"))
+    start[start.index("--results") + 1] = str(tmp_path / "many")
+    ended = bench(*start, "--cluster", cluster.scheduler_address, "--max-cost", str(limit))
     assert ended.status == 3, ended.err
-    assert "bench: stopped by --max-cost: $0.0" in ended.err
-    made = len(list(tree.rglob("conversations/*.json")))
-    assert 0 < made <= THREADS
-    rest = bench(*words(tiny, tree, "--no-cache", "--cluster", cluster.scheduler_address))
-    assert rest.status == 0
-    assert len(list(tree.rglob("conversations/*.json"))) == 4 * SITUATIONS > THREADS
+    cost, _ = spent(server, sent)
+    assert limit <= cost <= limit + THREADS * dearest
+    stated = re.search(r"stopped by --max-cost: \$([0-9.]+)", ended.err)
+    assert stated is not None
+    assert abs(Decimal(stated[1]) - cost) < Decimal("0.0001")
+    assert bench(*start, "--cluster", cluster.scheduler_address).status == 0
+    assert bytes_below(tmp_path / "many") == bytes_below(tmp_path / "one")
+
+
+def test_a_worker_with_another_source_is_refused(
+    bench: Bench,
+    tiny: Tiny,
+    server: ScriptedServer,
+    tmp_path: Path,
+    cluster: Any,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("bench.run.cluster.worker.SOURCE", "0" * 64)
+    ended = bench(*words(tiny, tmp_path / "many", "--cluster", cluster.scheduler_address))
+    assert (ended.status, server.count) == (1, 0)
+    assert "its Dramaturg is not the command's" in ended.err
 
 
 def test_a_key_that_a_worker_lacks_is_named(

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from decimal import Decimal
 from pathlib import Path
 
-from bench import __version__
 from bench.catalog import Catalog, Model, Provider
 from bench.chat.secrets import secrets_of
 from bench.errors import CatalogError
 from bench.protocols import Protocol, protocol_class
 from bench.records import Record
+from bench.run.cluster.source import SOURCE
 from bench.suites import Card, Item, SceneSet, Situation, Suite, SuiteEntry
 from bench.toml_entries import read_text
 
@@ -20,7 +21,8 @@ class Bundle(Record):
 
     run: str
     """Id of the command's connection, different for each command."""
-    version: str
+    source: str
+    """Hash of the command's source; see :mod:`bench.run.cluster.source`."""
     suite: str
     protocol: str
     language: str
@@ -33,6 +35,10 @@ class Bundle(Record):
     models: dict[str, Model]
     cache: str | None
     """Folder of the response cache on the worker's machine; None: no cache."""
+    shares: dict[str, Decimal] | None = None
+    """US dollars that each worker may spend, by address; others nothing. None: no limit."""
+    round: int = 1
+    """Counts the divisions of the cost limit."""
 
 
 def bundle_of(
@@ -47,7 +53,7 @@ def bundle_of(
     folder = suite.prompts / suite.protocol
     return Bundle(
         run=run,
-        version=__version__,
+        source=SOURCE,
         suite=suite.id,
         protocol=suite.protocol,
         language=protocol.language,

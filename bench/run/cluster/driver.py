@@ -10,13 +10,14 @@ import contextlib
 import importlib
 import logging
 import secrets
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Collection, Iterator, Sequence
 from decimal import Decimal
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 from bench import __version__
-from bench.chat.budget import Budget, BudgetReached
 from bench.chat.stats import Stats, add, difference
 from bench.errors import CatalogError, UserError
 from bench.records import Conversation, Judgement, digest_of
@@ -25,6 +26,7 @@ from bench.run.cluster.bundle import bundle_of
 from bench.run.cluster.worker import CellResult
 from bench.run.executing import with_work
 from bench.run.jobs import Job, models_called
+from bench.run.plan import CellWork
 from bench.run.progress import Listener, RunReport
 from bench.run.storage import TreeStorage
 
@@ -51,7 +53,7 @@ def execute_on_cluster(
     if not work:
         return
     with Cluster(address) as cluster:
-        listener.warning(f"{cluster.workers} workers, {cluster.threads} cells at once")
+        listener.warning(f"{len(cluster.addresses)} workers, {cluster.threads()} cells at once")
         listener.started(report)
         try:
             for job in work:
@@ -68,6 +70,8 @@ class Cluster:
     def __init__(self, address: str) -> None:
         self.address = address
         self.run = secrets.token_hex(8)
+        self.lost = Decimal(0)
+        """US dollars that lost workers may have spent without saying so."""
         self._dask: Any = None
         self._client: Any = None
 
@@ -93,7 +97,7 @@ class Cluster:
                 else "Start one: `dask scheduler`. It prints its address, such as tcp://10.0.0.1:8786.",
             ) from None
         try:
-            self._check_versions()
+            self._check_source()
         except BaseException:
             self._close()
             raise
@@ -122,53 +126,65 @@ class Cluster:
             with contextlib.suppress(Exception):
                 self._client.close(timeout=5)
 
-    @property
-    def threads(self) -> int:
-        """Number of cells that the workers can have under way at once."""
+    def threads(self, among: Collection[str] | None = None) -> int:
+        """Number of cells that the workers, or those ``among`` them, can have under way at once."""
         counts: dict[str, int] = self._client.nthreads()
-        return max(1, sum(counts.values()))
+        return max(1, sum(n for address, n in counts.items() if among is None or address in among))
 
     @property
-    def workers(self) -> int:
-        """Number of workers."""
-        return max(1, len(self._client.nthreads()))
+    def addresses(self) -> list[str]:
+        """Addresses of the workers."""
+        return sorted(self._client.nthreads())
 
-    def _check_versions(self) -> None:
+    def present(self) -> list[str]:
+        """:attr:`addresses`, after waiting for a worker if none is left. Raises UserError if none comes."""
         try:
-            versions = self._client.run(worker.version)
+            self._client.wait_for_workers(1, timeout=CONNECT_SECONDS)
+        except (OSError, TimeoutError):
+            raise UserError(
+                "the cluster has no worker left",
+                where=f"--cluster {self.address}",
+                hint="Finished work is kept. Start workers, and run the same command to continue.",
+            ) from None
+        return self.addresses
+
+    def _check_source(self) -> None:
+        try:
+            sources = self._client.run(worker.source)
         except Exception as error:  # anything that a worker's unpickling raises
             raise UserError(
                 f"a worker cannot load Dramaturg ({_words(error)})",
                 where=f"--cluster {self.address}",
                 hint=f"Install Dramaturg {__version__} in the workers' environment too.",
             ) from None
-        for name, version in versions.items():
-            if version != __version__:
-                raise UserError(
-                    f"it has Dramaturg {version}, but the command is version {__version__}",
-                    where=f"worker {name}",
-                    hint="Install the same version everywhere.",
-                )
+        for address, source in sources.items():
+            check_source(address, source)
 
-    def map(self, bundle: str, items: Iterator[str]) -> Iterator[CellResult]:
-        """Results as they arrive. The next item is taken when a worker has room for it."""
+    def map(
+        self,
+        bundle: str,
+        take: Callable[[], CellWork | None],
+        workers: Callable[[], Collection[str] | None],
+    ) -> Iterator[tuple[CellWork, CellResult]]:
+        """Cells with their results, as they arrive.
+
+        ``take`` gives the next cell when there is room for it; ``workers`` names those that should get it, or
+        is None if any may.
+        """
         shared = self._client.submit(worker.same, bundle, key=f"dramaturg-{self.run}-{secrets.token_hex(4)}")
         ended = self._dask.as_completed(loop=self._client.loop)
-        under_way = 0
-        more = True
+        under_way: dict[str, CellWork] = {}
         while True:
-            while more and under_way < self.threads:
-                item = next(items, None)
-                if item is None:
-                    more = False
-                    break
-                ended.add(self._client.submit(worker.work, shared, item, pure=False))
-                under_way += 1
+            among = workers()
+            where = {} if among is None else {"workers": list(among), "allow_other_workers": True}
+            while len(under_way) < self.threads(among) and (item := take()) is not None:
+                future = self._client.submit(worker.work, shared, item.model_dump_json(), pure=False, **where)
+                under_way[future.key] = item
+                ended.add(future)
             if not under_way:
                 return
             future = next(ended)
-            under_way -= 1
-            yield self._result(future)
+            yield under_way.pop(future.key), self._result(future)
 
     def _result(self, future: Any) -> CellResult:
         try:
@@ -185,10 +201,31 @@ class Cluster:
                 where=f"--cluster {self.address}",
                 hint="Finished work is kept. Run the same command to continue.",
             ) from None
+        except Exception as error:  # anything that a worker's own code raises
+            raise UserError(
+                f"a worker failed ({_words(error)})",
+                where=f"--cluster {self.address}",
+                hint="Install the same Dramaturg everywhere, and look into the workers' logs.",
+            ) from None
+
+
+def check_source(address: str, source: str) -> None:
+    """Raise UserError if a worker runs another source than this command."""
+    if source != worker.SOURCE:
+        raise UserError(
+            f"its Dramaturg is not the command's (source {source[:8] or 'unknown'}, not {worker.SOURCE[:8]})",
+            where=f"worker {address}",
+            hint="Install the same version, with the same changes, everywhere, and start the workers again.",
+        )
 
 
 class ClusterRun:
-    """Carries out a job on a cluster, as a Runner does in this process."""
+    """Carries out a job on a cluster, as a Runner does in this process.
+
+    A cost limit is divided among the workers, each of which checks its share before every call. So it is
+    exceeded by no more than the calls in flight. What a lost worker may have spent of its share counts as
+    spent. If money is left when all shares are used up, or workers have joined, it is divided again.
+    """
 
     def __init__(
         self,
@@ -201,13 +238,16 @@ class ClusterRun:
     ) -> None:
         self._cluster = cluster
         self._protocol = job.protocol
-        self._plan = job.plan
         self._storage = TreeStorage(job.protocol, job.tree)
         self._models = models_called([job])
         self._cache = cache
         self._report = report
         self._listener = listener
-        self._budget = Budget(max_cost, report.stats)
+        free = all(job.protocol.catalog.model(name).free for name in self._models)
+        self._limit = None if free else max_cost
+        self._waiting = deque(job.plan.work)
+        self._shares: dict[str, Decimal] = {}
+        """Of the workers that have not used theirs up in this round."""
         self._counted: dict[str, CellResult] = {}
         self._stop: UserError | None = None
 
@@ -216,32 +256,66 @@ class ClusterRun:
 
         Raises UserError. Cells that are under way then are still finished and stored.
         """
-        cluster = self._cluster
-        bundle = bundle_of(
-            self._protocol, self._models, run=cluster.run, cache=self._cache, workers=cluster.workers
-        )
-        for result in cluster.map(bundle.model_dump_json(), self._items()):
-            self._count(result)
-            try:
-                self._store(result)
-            except UserError as error:
-                self._stop = self._stop or error
-            if result.fault is not None:
-                self._stop = self._stop or result.fault.error()
+        before: tuple[object, ...] = ()
+        for number in count(1):
+            left = self._left()
+            now = left, len(self._waiting), self._cluster.present()
+            spent = left is not None and left <= 0
+            if spent or not self._waiting or self._stop is not None or now == before:
+                break
+            before = now
+            self._round(number, left)
         if self._stop is not None:
             raise self._stop
+        self._report.budget_reached = bool(self._waiting)
 
-    def _items(self) -> Iterator[str]:
-        """The job's work, until an error or the budget stops the run."""
-        called = [self._protocol.catalog.model(name) for name in self._models]
-        for item in self._plan.work:
-            try:
-                self._budget.check(*called)
-            except BudgetReached:
-                self._report.budget_reached = True
-            if self._stop is not None or self._report.budget_reached:
-                return
-            yield item.model_dump_json()
+    def _left(self) -> Decimal | None:
+        """US dollars that may still be spent; None: no limit."""
+        return None if self._limit is None else self._limit - self._report.stats.cost - self._cluster.lost
+
+    def _round(self, number: int, left: Decimal | None) -> None:
+        """Work until nothing waits or every worker has used up its share of ``left``."""
+        workers = self._cluster.present()
+        shares = None if left is None else {address: left / len(workers) for address in workers}
+        self._shares = dict(shares or {})
+        bundle = bundle_of(
+            self._protocol,
+            self._models,
+            run=self._cluster.run,
+            cache=self._cache,
+            workers=len(workers),
+        ).model_copy(update={"shares": shares, "round": number})
+        for item, result in self._cluster.map(bundle.model_dump_json(), self._take, self._payers):
+            self._count(result)
+            self._take_in(item, result)
+        present = set(self._cluster.addresses)
+        for address, share in self._shares.items():
+            if address not in present:
+                spent = [known.stats.cost for known in self._counted.values() if known.worker == address]
+                self._cluster.lost += max(Decimal(0), share - sum(spent, Decimal(0)))
+
+    def _payers(self) -> Collection[str] | None:
+        """Workers with money left; None if there is no limit."""
+        return None if self._limit is None else self._shares.keys() & set(self._cluster.addresses)
+
+    def _take(self) -> CellWork | None:
+        """The next cell, unless an error or the budget stops the run."""
+        nobody = self._limit is not None and not self._payers()
+        return None if self._stop is not None or nobody or not self._waiting else self._waiting.popleft()
+
+    def _take_in(self, item: CellWork, result: CellResult) -> None:
+        """Store what a worker has done of ``item``; if it has no money left, the rest waits for another."""
+        try:
+            check_source(result.worker, result.source)
+            self._store(result)
+        except UserError as error:
+            self._stop = self._stop or error
+        if result.fault is not None:
+            self._stop = self._stop or result.fault.error()
+        if result.budget_reached:
+            self._shares.pop(result.worker, None)
+            if (rest := rest_of(item, result)) is not None:
+                self._waiting.appendleft(rest)
 
     def _count(self, result: CellResult) -> None:
         """Add what the worker has counted since the last result counted here, which may be a later one."""
@@ -262,6 +336,18 @@ class ClusterRun:
             _check(made, self._protocol.judgement_fingerprint(made, made.judge, made.conversation_sha256))
             self._report.judgement_done(self._storage.judgement(made))
             self._listener.progressed()
+
+
+def rest_of(item: CellWork, result: CellResult) -> CellWork | None:
+    """What is left to do of ``item``; None if nothing."""
+    conversation = next(iter(result.conversations), item.conversation)
+    done = {judgement.judge for judgement in result.judgements}
+    judges = tuple(judge for judge in item.judges if judge not in done)
+    talk = item.talk and not result.conversations
+    failed = not talk and conversation is not None and conversation.status == "failed"
+    if failed or not (talk or judges):
+        return None
+    return item.model_copy(update={"talk": talk, "judges": judges, "conversation": conversation})
 
 
 def _check(record: Conversation | Judgement, fingerprint: str) -> None:

@@ -7,22 +7,25 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import importlib
+import json
 import secrets
 import tempfile
 import threading
 from collections import Counter
 from concurrent.futures import CancelledError
 from dataclasses import replace
+from decimal import Decimal
 from pathlib import Path
 
 from pydantic import BaseModel, Field
 
-from bench import __version__
 from bench.chat import open_chat
 from bench.chat.stats import Stats
 from bench.errors import ProviderError, UserError
 from bench.records import Conversation, Judgement
 from bench.run.cluster.bundle import Bundle, protocol_of
+from bench.run.cluster.source import SOURCE
 from bench.run.plan import CellWork, Plan
 from bench.run.progress import RunReport
 from bench.run.runner import Runner
@@ -62,6 +65,12 @@ class CellResult(BaseModel):
     stats: Stats = Field(default_factory=Stats)
     """All that ``host`` has counted so far, also for cells that have not ended."""
     fault: Fault | None = None
+    worker: str = ""
+    """The worker's address."""
+    source: str = ""
+    """Hash of the worker's source."""
+    budget_reached: bool = False
+    """Whether the worker has spent its share, so that the cell may be unfinished."""
 
     def conversation(self, conversation: Conversation) -> Conversation:
         """Keep a conversation."""
@@ -77,7 +86,7 @@ class CellResult(BaseModel):
 class _Host:
     """One suite of one run in this process: protocol, Chat, and the thread whose loop they live in."""
 
-    def __init__(self, bundle: Bundle) -> None:
+    def __init__(self, bundle: Bundle, address: str) -> None:
         self._stack = contextlib.AsyncExitStack()
         folder = self._stack.enter_context(tempfile.TemporaryDirectory(prefix="dramaturg-"))
         self._protocol = protocol_of(bundle, Path(folder))
@@ -87,16 +96,19 @@ class _Host:
         self._thread = threading.Thread(target=self.loop.run_forever, name="dramaturg", daemon=True)
         self._thread.start()
         cache = None if bundle.cache is None else Path(bundle.cache)
-        opening = self._stack.enter_async_context(open_chat(self._protocol.catalog, cache=cache))
+        share = None if bundle.shares is None else bundle.shares.get(address, Decimal(0))
+        opened = open_chat(self._protocol.catalog, cache=cache, max_cost=share)
+        opening = self._stack.enter_async_context(opened)
         self._chat = asyncio.run_coroutine_threadsafe(opening, self.loop).result()
 
     async def work(self, item: CellWork) -> CellResult:
-        result = CellResult()
-        runner = Runner(self._protocol, result, self._chat.ask, RunReport())
+        result, report = CellResult(), RunReport()
+        runner = Runner(self._protocol, result, self._chat.ask, report)
         try:
             await runner.run(Plan([item]))
         except UserError as error:
             result.fault = Fault.of(error)
+        result.budget_reached = report.budget_reached
         self._results += 1
         result.host, result.number = self._name, self._results
         result.stats = replace(self._chat.stats, outcomes=Counter(self._chat.stats.outcomes))
@@ -122,9 +134,9 @@ _ended: set[str] = set()
 _lock = threading.Lock()
 
 
-def version() -> str:
-    """The version of this package that the worker has."""
-    return __version__
+def source() -> str:
+    """Hash of the source of this package that the worker has loaded."""
+    return SOURCE
 
 
 def same(text: str) -> str:
@@ -134,12 +146,16 @@ def same(text: str) -> str:
 
 def work(bundle: str, item: str) -> str:
     """Work on one cell; takes and returns JSON (Bundle, CellWork, CellResult)."""
-    host = _host(bundle)
+    address = _address()
+    if json.loads(bundle).get("source") != SOURCE:  # of a worker that joined after the command's own check
+        return CellResult(worker=address, source=SOURCE).model_dump_json()
+    host = _host(bundle, address)
     working = host.work(CellWork.model_validate_json(item))
     try:
         result = asyncio.run_coroutine_threadsafe(working, host.loop).result()
     except (CancelledError, asyncio.CancelledError):
         result = CellResult(fault=Fault.of(UserError("the run was stopped")))
+    result.worker, result.source = address, SOURCE
     return result.model_dump_json()
 
 
@@ -152,12 +168,20 @@ def end(run: str) -> None:
         host.close()
 
 
-def _host(text: str) -> _Host:
+def _address() -> str:
+    """This worker's address in the cluster; empty outside one."""
+    try:
+        return str(importlib.import_module("distributed").get_worker().address)
+    except (ImportError, ValueError):
+        return ""
+
+
+def _host(text: str, address: str) -> _Host:
     bundle = Bundle.model_validate_json(text)
-    key = f"{bundle.run} {bundle.suite} {bundle.language}"
+    key = f"{bundle.run} {bundle.suite} {bundle.language} {bundle.round}"
     with _lock:
         if bundle.run in _ended:
             raise CancelledError
         if key not in _hosts:
-            _hosts[key] = _Host(bundle)
+            _hosts[key] = _Host(bundle, address)
         return _hosts[key]
