@@ -256,6 +256,10 @@ FAULTS: dict[str, Answerer] = {
     "null_content": lambda seen: completion(None, seen),
     "blank_content": lambda seen: completion(" \n", seen),
     "only_reasoning": lambda seen: completion(None, seen, reasoning_content="Let me think about this."),
+    "reasoning_cut": lambda seen: completion("<think>Who am I, and", seen, finish_reason="length"),
+    "more_after_json": lambda seen: completion(
+        f"{plausible_text(seen)}\nWait, in turn 1", seen, finish_reason="length"
+    ),
     "length": lambda seen: completion(plausible_text(seen)[:12], seen, finish_reason="length"),
     "content_filter": lambda seen: completion("", seen, finish_reason="content_filter"),
     "refusal_field": lambda seen: completion(None, seen, refusal="I cannot help with that."),

@@ -84,7 +84,7 @@ class ModelUse:
     served: tuple[str, ...]
     fingerprints: tuple[str, ...]
     odd: tuple[str, ...]
-    """Outcomes other than ok, and finish reasons other than stop, as ``turn N: outcome``."""
+    """Outcomes other than ok, finish reasons other than stop, and reasoning, as ``turn N: outcome``."""
 
 
 @dataclass(frozen=True)
@@ -270,12 +270,18 @@ def _use(by: str, calls: list[Call]) -> ModelUse:
         served=tuple(dict.fromkeys(c.served_model for c in calls if c.served_model)),
         fingerprints=tuple(dict.fromkeys(c.system_fingerprint for c in calls if c.system_fingerprint)),
         odd=tuple(
-            f"{'ask' if call.role == 'judge' else 'turn'} {call.turn}: {call.outcome}"
-            + ("" if call.finish_reason in (None, "stop") else f" ({call.finish_reason})")
+            f"{'ask' if call.role == 'judge' else 'turn'} {call.turn}: {remark}"
             for call in calls
-            if call.outcome != "ok" or call.finish_reason not in (None, "stop")
+            if (remark := _remark(call))
         ),
     )
+
+
+def _remark(call: Call) -> str:
+    """What stands out about how a call ended; empty if nothing does."""
+    finish = "" if call.finish_reason in (None, "stop") else f" ({call.finish_reason})"
+    ended = f"{call.outcome}{finish}" if finish or call.outcome != "ok" else ""
+    return " ".join(part for part in (ended, "with reasoning" if call.reasoning else "") if part)
 
 
 def _cost(call: Call) -> Decimal | None:

@@ -61,8 +61,8 @@ LIMITED, LOST = End("retried", "rate_limited"), End("retried", "transport")
 EMPTY, UNREADABLE = End("re-asked", "empty"), End("re-asked", "parse_error")
 
 
-def _all(end: End, comes: str, reason: str = "") -> Row:
-    return Row(comes, end, end, end, reason)
+def _all(end: End, comes: str, reason: str = "", repair: str = "") -> Row:
+    return Row(comes, end, end, end, reason, repair)
 
 
 def _text(comes: str, judged: End, reason: str = "", repair: str = "") -> Row:
@@ -108,18 +108,24 @@ TABLE: dict[str, Row] = {
     "null_content": _all(EMPTY, "`content` null", "the answer is blank"),
     "blank_content": _all(EMPTY, "`content` of whitespace only", "the answer is blank"),
     "only_reasoning": _all(EMPTY, "reasoning, and no answer after it", "nothing but reasoning was written"),
+    "reasoning_cut": _all(
+        EMPTY, "reasoning in the text, cut off at the token limit", "nothing but reasoning was written"
+    ),
     "content_filter": _all(
         End("failed", "content_filter"), "`finish_reason` content_filter", "stopped by the provider's content"
     ),
     "refusal_field": _all(End("failed", "refused"), "a refusal in the `refusal` field", "refused: "),
     "length": _text("`finish_reason` length, the text cut off", UNREADABLE, BREAKS_OFF),
+    "more_after_json": _text(
+        "`finish_reason` length, cut off in text after the JSON", UNREADABLE, BREAKS_OFF
+    ),
     "truncated_text": _text("a text that breaks off", UNREADABLE, BREAKS_OFF),
     "refusal_prose": _text("a refusal in prose where JSON was asked for", UNREADABLE, NO_JSON),
     "other_language": _text("another language where JSON was asked for", UNREADABLE, NO_JSON),
     "huge": _text("2 MB of text", UNREADABLE, NO_JSON),
     "streamed": _all(READ, "an unrequested stream, which is reassembled"),
     "no_usage": _all(READ, "no token usage, which is estimated and marked"),
-    "reasoning_block": _text("a reasoning block before the answer", READ, repair="reasoning_removed"),
+    "reasoning_block": _all(READ, "a reasoning block before the answer", repair="reasoning_removed"),
     "fences": _text("JSON in a code fence", READ, repair="fence_removed"),
     "prose_around": _text("JSON surrounded by prose", READ, repair="prose_removed"),
     "single_quotes": _text("JSON in single quotes", READ, repair="json_repaired"),

@@ -166,9 +166,11 @@ def _entry(random: Random, turn: int) -> dict[str, Any]:
 def interrogator(random: Random) -> Wrong | str:
     """An interrogator's reply: what is wrong, or what became of it."""
     truth = text_of(random, 6)
-    data = {"next_utterance": truth}
+    data: dict[str, object] = {"next_utterance": truth}
     if random.random() < 0.4:
-        extra = {random.choice(["mood", "a b", "note"]): random.choice(["curious", 'so "so", so', 3, ["x"]])}
+        extra: dict[str, object] = {
+            random.choice(["mood", "a b", "note"]): random.choice(["curious", 'so "so", so', 3, ["x"]])
+        }
         data = random.choice([{**data, **extra}, {**extra, **data}])
     text, outcome, damaged = _damaged(random, json.dumps(data, ensure_ascii=False))
 
