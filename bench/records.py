@@ -134,6 +134,8 @@ class Call(Record):
     """Arguments of the tool calls that came instead of a text."""
     refusal: str | None = None
     """What the provider's refusal field or refusal parts held."""
+    redactions: int | None = Field(default=None, ge=1)
+    """How often an API key or other credential was removed from the reply; left out where it was not."""
 
 
 class Failure(Record):

@@ -23,10 +23,10 @@ WORD = "plntd"
 """Part of every secret here, and of nothing else."""
 KEY = f"{WORD}/key+0123456789="
 HEADER = f"{WORD}-header-456"
-USER, PASSWORD = f"{WORD}-user", f"{WORD}-p%40ss"
+USER, PASSWORD = f"{WORD}-user-0123", f"{WORD}-p%40ss-0123"
 QUERY = f"{WORD}%2Fquery-789"
 QUICK = RetryPolicy(attempts=6, first_wait=0.01, longest_backoff=0.02)
-PAIR = base64.b64encode(f"{USER}:{WORD}-p@ss".encode()).decode()
+PAIR = base64.b64encode(f"{USER}:{WORD}-p@ss-0123".encode()).decode()
 BETRAYING = (WORD, PAIR, base64.b64encode(KEY.encode()).decode())
 
 

@@ -147,13 +147,19 @@ def test_no_such_board_json_is_read_by_the_audit(tiny: Tiny, way: Spoil) -> None
 @pytest.mark.parametrize("name", ["study.json", "published", "aliases"])
 def test_no_such_study_or_published_list_is_read(tmp_path: Path, name: str, way: Spoil) -> None:
     results = tmp_path / "results"
+    lists = results / FOLDER
     if name == "study.json":
         make_study(results)
-        path, read = results / "human" / "first" / name, lambda: load_study(results, "first")
+        path = results / "human" / "first" / name
     else:
-        shutil.copytree(ROOT / "results" / FOLDER, results / FOLDER)
-        path = results / FOLDER / ("aliases.toml" if name == "aliases" else "rpbench_auto.csv")
-        read = lambda: (load_aliases(path.parent), load_published(path.parent, "rpbench_auto"))  # noqa: E731
+        shutil.copytree(ROOT / "results" / FOLDER, lists)
+        path = lists / ("aliases.toml" if name == "aliases" else "rpbench_auto.csv")
+
+    def read() -> object:
+        if name == "study.json":
+            return load_study(results, "first")
+        return load_aliases(lists), load_published(lists, "rpbench_auto")
+
     spoil(path, way)
     if name == "aliases" and way is _loop:
         return  # no table of aliases

@@ -109,6 +109,7 @@ class EvidenceAudit:
             if first != path:
                 text = f"word for word the same as in {first.relative_to(self.tree.root).as_posix()}"
                 self.findings.add("duplicate-messages", path, text, "messages")
+        self._note_redactions(record, path)
         self._check_against_suite(record, path, "stale-conversation")
         return record.origin is not None
 
@@ -131,8 +132,13 @@ class EvidenceAudit:
             self.findings.add("conversation-changed", path, text, "conversation_sha256")
         else:
             self._check_verdict(record, conversation, path)
+        self._note_redactions(record, path)
         self._check_against_suite(record, path, "stale-judgement")
         return record.origin is not None
+
+    def _note_redactions(self, record: Conversation | Judgement, path: Path) -> None:
+        if count := sum(call.redactions or 0 for call in record.calls):
+            self.findings.add("redacted", path, f"{count} credentials were removed from its replies", "calls")
 
     def _check_against_suite(self, record: Conversation | Judgement, path: Path, stale: str) -> None:
         """Check that the record is of the current suite and its prompts; ``stale``: code if it is not."""

@@ -47,6 +47,7 @@ CODES: dict[str, tuple[Severity, str]] = {
     "unexpected-cell": ("warning", "a scene that the suite does not have"),
     "duplicate-messages": ("warning", "two conversations have the same messages, word for word"),
     "not-canonical": ("warning", "the bytes differ from the canonical form"),
+    "redacted": ("warning", "replies repeated an API key or other credential, which was removed"),
     "answers-cut": ("warning", "answers cut off at the token limit; only a note in a demonstration"),
     "unknown-endings": ("warning", "replies whose finish reason is not known; as above"),
     "empty-replies": ("warning", "replies without text; as above"),

@@ -11,7 +11,7 @@ from bench.chat.endings import AnswerOutcome, Ending, Facts, Written, ending_of,
 from bench.chat.evidence import REASONING_FIELDS, evidence_in, texts_of
 from bench.chat.faults import Fault, fault_in_success, shortened
 from bench.chat.requests import estimated_tokens, scalar_text
-from bench.chat.secrets import REDACTED
+from bench.chat.secrets import searched, without_in
 from bench.chat.signs import Signs, signs_in
 from bench.records import Message, Record, Usage
 
@@ -48,6 +48,8 @@ class Answer(Record):
     """A spoken answer's sound file in base64, as received; ``text`` is then its transcript."""
     filtered: Literal["input"] | None = None
     """Whether the filter of a ``content_filter`` blocked the input, not the answer."""
+    redactions: int | None = None
+    """How often a secret of the provider was removed from it; None: never."""
 
 
 def answer_from(content: bytes, messages: Sequence[Message], secrets: Iterable[str]) -> Answer | Fault:
@@ -55,7 +57,8 @@ def answer_from(content: bytes, messages: Sequence[Message], secrets: Iterable[s
 
     A fault carries the usage that the body reports, because it is charged all the same.
     """
-    text = _without(content.decode("utf-8", errors="replace"), secrets)
+    secrets = tuple(secrets)
+    text = content.decode("utf-8", errors="replace")
     try:
         payload = json.loads(text)
     except (ValueError, RecursionError):
@@ -64,19 +67,16 @@ def answer_from(content: bytes, messages: Sequence[Message], secrets: Iterable[s
             return Fault("transport", f"the answer is not JSON: {_opening(text, secrets)}")
     if not isinstance(payload, dict):
         return Fault("transport", f"the answer is no JSON object: {_opening(text, secrets)}")
+    hidden = searched(secrets)
+    payload, count = without_in(payload, hidden)
     result = _answer_in(payload, text, messages, secrets)
     if isinstance(result, Answer):
-        # JSON escapes may have hidden a secret in the body.
+        # A secret may be split among the parts of a message.
         texts = {name: value for name, value in result if isinstance(value, str) and name != "outcome"}
-        return result.model_copy(update={name: _without(value, secrets) for name, value in texts.items()})
+        texts, more = without_in(texts, hidden)
+        return result.model_copy(update=texts | {"redactions": count + more or None})
     usage = usage_of(payload.get("usage"), messages, "")
     return result if usage.estimated else replace(result, usage=usage)
-
-
-def _without(text: str, secrets: Iterable[str]) -> str:
-    for secret in secrets:
-        text = text.replace(secret, REDACTED)
-    return text
 
 
 def _answer_in(

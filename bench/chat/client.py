@@ -21,7 +21,7 @@ from bench.chat.faults import Fault
 from bench.chat.limits import Limits
 from bench.chat.requests import ChatRequest, Reply
 from bench.chat.retry import RetryPolicy
-from bench.chat.secrets import Environment, is_http, key_of, shown_url
+from bench.chat.secrets import Environment, is_http, key_of, searched, secrets_of, shown_url, without
 from bench.chat.stats import Stats
 from bench.errors import ProviderError
 from bench.records import Outcome, Usage
@@ -121,6 +121,7 @@ class Chat:
         self._identities: dict[_Place, str] = {}
         self._flights: dict[str, _Flight] = {}
         self._succeeded = set(proven)
+        self._secrets: dict[str, tuple[str, ...]] = {}
 
     async def __aenter__(self) -> Chat:
         return self
@@ -227,7 +228,22 @@ class Chat:
             if claimed:
                 cache.release(prepared.key)
 
+    def _check_prompt(self, request: ChatRequest) -> None:
+        """Raise ProviderError if the prompt holds a credential of any provider in the catalog."""
+        if not self._secrets:
+            for name, provider in self.catalog.providers.items():
+                key = self._environment.get(provider.api_key_env) if provider.api_key_env else None
+                self._secrets[name] = searched(secrets_of(provider, key))
+        for name, secrets in self._secrets.items():
+            if any(without(message.content, secrets)[1] for message in request.messages):
+                raise ProviderError(
+                    f"a prompt to {request.model} holds a credential of provider {name}; it was not sent",
+                    where=f"role {request.role}",
+                    hint="Remove it from prompts/ or from the conversation, and change it at the provider.",
+                )
+
     async def _asked(self, prepared: Prepared) -> Reply:
+        self._check_prompt(prepared.request)
         endpoint = await self._endpoint(prepared)
         body = prepared.body.encode()
         policy = self._retry

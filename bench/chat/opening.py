@@ -12,6 +12,7 @@ from bench.catalog import Catalog
 from bench.chat.cache import ResponseCache
 from bench.chat.client import Chat
 from bench.chat.requests import ChatRequest, Reply
+from bench.chat.secrets import Environment, weak_keys
 from bench.local import LocalServers
 
 
@@ -44,7 +45,8 @@ async def open_chat(
         proven: Catalog names of models that have answered in earlier runs, so that one rejected request does
             not stop the run.
         on_call: Called with every request and its reply, including replies from the cache.
-        warn: Called once with a message if the cache cannot be used.
+        warn: Called with a message if the cache cannot be used, and for each key that is too weak to be
+            searched for in what models write.
         without_cache: What that message says will happen then.
 
     Returns:
@@ -55,6 +57,8 @@ async def open_chat(
         EmbeddedModelError: From ``ask``, if a local model is not installed or does not start.
         ModelFileError: From ``ask``, if a GGUF file is missing, damaged or too large.
     """
+    for message in weak_keys(catalog, models, Environment()):
+        warn(message)
     with ExitStack() as stack:
         responses = None
         if cache is not None:

@@ -80,6 +80,8 @@ class Reply:
     tool_arguments: str | None = field(default=None, repr=False)
     """Arguments of the tool calls that came instead of a text."""
     refusal: str | None = field(default=None, repr=False)
+    redactions: int | None = None
+    """How often a secret was removed from the reply; None: never."""
     sound: str | None = field(default=None, repr=False)
     """The answer's sound file in base64, as received; ``text`` is then its transcript."""
 

@@ -6,18 +6,28 @@ import os
 import re
 from base64 import b64encode
 from collections.abc import Iterable, Mapping
-from functools import cached_property
+from functools import cached_property, lru_cache
+from html.entities import html5
 from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qsl, quote, quote_plus, unquote, urlsplit
 
 from dotenv import dotenv_values
 
-from bench.catalog import Provider
+from bench.catalog import Catalog, Provider
 from bench.errors import ProviderError
 
 REDACTED = "[redacted]"
 SHORTEST_SECRET = 6
-"""Shorter values are not redacted, because they occur in ordinary words."""
+"""Shorter values are not redacted in error messages, because they occur in ordinary words."""
+SHORTEST_SEARCHED = 12
+"""Shorter values are not searched for in what models write."""
+_WORDS = re.compile(r"[A-Za-z]{1,15}(?:[-_. ][A-Za-z]{0,15})*")
+"""A word, or words such as ``not-needed-here``."""
+_CREDENTIAL = re.compile(r"(?i)auth|key|token|secret|passw|credential|cookie|session|signature|^sig$")
+"""Names of headers and queries whose values are credentials."""
+_ESCAPED = re.compile(r"\\|&|%")
+"""Text without any of these holds no escaped form of a secret."""
 
 _KEY_SHAPES = re.compile(
     r"""(?ix)
@@ -29,10 +39,6 @@ _KEY_SHAPES = re.compile(
     | (?<=[?&])(?:api[-_]?key|key|token|access_token|secret|sig)=[^&\s"']+
     """
 )
-_HARMLESS_HEADERS = frozenset(
-    {"http-referer", "referer", "x-title", "user-agent", "accept", "anthropic-version"}
-)
-_HARMLESS_QUERIES = frozenset({"api-version"})
 
 
 class Environment:
@@ -79,11 +85,11 @@ def key_of(name: str, provider: Provider, environment: Environment) -> str | Non
 def secrets_of(provider: Provider, key: str | None) -> tuple[str, ...]:
     """All secret strings in calls to ``provider``, longest first.
 
-    These are the key, header values, userinfo and query values, each also as it looks in a URL, and userinfo
-    as the header that it becomes.
+    These are the key, values of headers and queries with the name of a credential, and userinfo, each also
+    as it looks in a URL, and userinfo as the header that it becomes.
     """
     secrets = {key} if key else set()
-    secrets.update(v for k, v in provider.headers.items() if k.lower() not in _HARMLESS_HEADERS)
+    secrets.update(value for name, value in provider.headers.items() if _CREDENTIAL.search(name))
     secrets.update(v.split(None, 1)[1] for v in list(secrets) if v.lower().startswith(("bearer ", "basic ")))
     try:
         url = urlsplit(provider.base_url)
@@ -91,7 +97,7 @@ def secrets_of(provider: Provider, key: str | None) -> tuple[str, ...]:
         if url.username or url.password:
             pair = f"{unquote(url.username or '')}:{unquote(url.password or '')}"
             secrets.add(b64encode(pair.encode()).decode())
-        secrets.update(value for name, value in parse_qsl(url.query) if name not in _HARMLESS_QUERIES)
+        secrets.update(value for name, value in parse_qsl(url.query) if _CREDENTIAL.search(name))
     except ValueError:
         pass
     for encode in (unquote, lambda part: quote(part, safe=""), quote_plus):
@@ -99,11 +105,66 @@ def secrets_of(provider: Provider, key: str | None) -> tuple[str, ...]:
     return tuple(sorted((s for s in secrets if len(s) >= SHORTEST_SECRET), key=len, reverse=True))
 
 
+def searched(secrets: Iterable[str]) -> tuple[str, ...]:
+    """Those of ``secrets`` that are looked for in what models write: no words, and no short values."""
+    return tuple(s for s in secrets if len(s) >= SHORTEST_SEARCHED and not _WORDS.fullmatch(s))
+
+
+def weak_keys(catalog: Catalog, models: Iterable[str], environment: Environment) -> list[str]:
+    """A warning for each API key of ``models`` that cannot be searched for in what models write."""
+    names = sorted({catalog.model(model).provider for model in models})
+    variables = {catalog.providers[name].api_key_env or "": name for name in names}
+    return [
+        f"provider {name}: the key in {variable} is a word or shorter than {SHORTEST_SEARCHED} characters,"
+        " so it is not searched for in what models write."
+        for variable, name in variables.items()
+        if variable and (key := environment.get(variable)) and not searched((key,))
+    ]
+
+
 def redacted(text: str, secrets: Iterable[str]) -> str:
     """``text`` without the given secrets and without anything that looks like a key."""
-    for secret in secrets:
-        text = text.replace(secret, REDACTED)
-    return _KEY_SHAPES.sub(REDACTED, text)
+    return _KEY_SHAPES.sub(REDACTED, without(text, secrets)[0])
+
+
+def without(text: str, secrets: Iterable[str]) -> tuple[str, int]:
+    """``text`` without the given secrets, also where they are escaped, and how often they occurred.
+
+    Escapes are those of JSON, HTML and URLs.
+    """
+    chosen = tuple(secrets)
+    if not chosen or not (_ESCAPED.search(text) or any(secret in text for secret in chosen)):
+        return text, 0
+    return _pattern(chosen).subn(REDACTED, text)
+
+
+def without_in(value: Any, secrets: Iterable[str]) -> tuple[Any, int]:
+    """Parsed JSON with every string in it as of :func:`without`, and how often the secrets occurred."""
+    if isinstance(value, str):
+        return without(value, secrets)
+    if isinstance(value, list):
+        items = [without_in(item, secrets) for item in value]
+        return [item for item, _ in items], sum(count for _, count in items)
+    if isinstance(value, dict):
+        fields = {key: without_in(item, secrets) for key, item in value.items()}
+        return {key: item for key, (item, _) in fields.items()}, sum(count for _, count in fields.values())
+    return value, 0
+
+
+@lru_cache(maxsize=64)
+def _pattern(secrets: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile("|".join("".join(map(_escapes, secret)) for secret in secrets))
+
+
+@lru_cache(maxsize=256)
+def _escapes(char: str) -> str:
+    """A regular expression for a character and its escaped forms."""
+    code, plain = ord(char), re.escape(char)
+    names = [re.escape(name.rstrip(";")) for name, text in html5.items() if text == char and name[-1] == ";"]
+    entity = "|".join([f"#0*{code}", f"#[xX]0*(?i:{code:x})", *names])
+    octets = "".join(f"%(?:25)*(?i:{octet:02x})" for octet in char.encode())
+    slashes = r"\\*" if char in "/\"'\\" else ""
+    return rf"(?:&(?:amp;)*(?:{entity});?|{octets}|\\+u(?i:{code:04x})|{slashes}{plain})"
 
 
 def is_http(url: str) -> bool:

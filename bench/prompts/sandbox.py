@@ -155,7 +155,8 @@ class Sandbox(ImmutableSandboxedEnvironment):
         kept = {name: self.filters[name] for name in FILTERS} | dict(filters)
         self.filters = {name: _metered(name, function) for name, function in kept.items()}
         self.filters |= {"_counted": _counted, "_weighed": _weighed, "_joined": _joined}
-        self.tests = {name: _metered(name, function) for name, function in self.tests.items()}
+        tests: dict[str, Any] = self.tests
+        self.tests = {name: _metered(name, function) for name, function in tests.items()}
         self.globals = {name: self.globals[name] for name in ("range", "dict", "namespace")}
 
     def template(self, text: str) -> Template:
@@ -285,5 +286,5 @@ def _join(node: Any) -> Any:
     return _filtered("_joined", nodes.List(node.nodes, lineno=node.lineno))
 
 
-def _filtered(name: str, node: nodes.Expr) -> nodes.Filter:
+def _filtered(name: str, node: Any) -> nodes.Filter:
     return nodes.Filter(node, name, [], [], None, None, lineno=node.lineno)

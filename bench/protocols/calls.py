@@ -230,6 +230,7 @@ class Calls:
             reasoning=reply.reasoning,
             tool_arguments=reply.tool_arguments,
             refusal=reply.refusal,
+            redactions=reply.redactions,
         )
 
 

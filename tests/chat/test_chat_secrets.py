@@ -1,0 +1,157 @@
+"""Redaction: credentials are found in every escaped form, nothing else changes, and every one is counted."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import html
+import json
+import time
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bench.catalog import Catalog, Model, Provider
+from bench.chat import RetryPolicy
+from bench.chat.answers import Answer, answer_from
+from bench.chat.client import Chat
+from bench.chat.requests import ChatRequest
+from bench.chat.secrets import REDACTED, Environment, searched, secrets_of, weak_keys, without
+from bench.errors import ProviderError
+from bench.records import Message
+
+KEY = 'sk/live+0123456789="ä&'
+FORMS = {
+    "plain": KEY,
+    "JSON": json.dumps(KEY)[1:-1],
+    "slashes": KEY.replace("/", "\\/"),
+    "code points": "".join(f"\\u{ord(char):04X}" for char in KEY),
+    "JSON in JSON": json.dumps(json.dumps(KEY))[3:-3],
+    "HTML": html.escape(KEY),
+    "HTML twice": html.escape(html.escape(KEY)),
+    "decimal entities": "".join(f"&#{ord(char)};" for char in KEY),
+    "hexadecimal entities": "".join(f"&#x{ord(char):x};" for char in KEY),
+    "named entities": KEY.replace("/", "&sol;").replace("+", "&plus;").replace("=", "&equals;"),
+    "percent": quote(KEY, safe=""),
+    "every byte": "".join(f"%{octet:02x}" for octet in KEY.encode()),
+    "percent twice": quote(quote(KEY, safe=""), safe=""),
+}
+
+
+def provider(**changes: object) -> Provider:
+    return Provider.model_validate({"base_url": "https://x.example/v1", **changes})
+
+
+def answered(text: str, secrets: tuple[str, ...]) -> Answer:
+    body = {"choices": [{"message": {"content": text}, "finish_reason": "stop"}], "model": "m"}
+    answer = answer_from(json.dumps(body).encode(), (), secrets)
+    assert isinstance(answer, Answer)
+    return answer
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_key_is_found_in_every_form_and_counted(form: str) -> None:
+    answer = answered(f"{FORMS[form]}: it is {FORMS[form]}.", (KEY,))
+    assert answer.text == f"{REDACTED}: it is {REDACTED}."
+    assert answer.redactions == 2
+
+
+def test_a_key_split_among_the_parts_of_a_message_is_found() -> None:
+    parts = [{"type": "text", "text": KEY[:9]}, {"type": "text", "text": KEY[9:]}]
+    body = {"choices": [{"message": {"content": parts}, "finish_reason": "stop"}]}
+    answer = answer_from(json.dumps(body).encode(), (), (KEY,))
+    assert isinstance(answer, Answer)
+    assert (answer.text, answer.redactions) == (REDACTED, 1)
+
+
+@given(st.text())
+def test_a_text_without_the_key_stays_as_it_is(text: str) -> None:
+    assert without(text, ("0123456789abcdef",)) == (text, 0)
+    answer = answered(text, ("0123456789abcdef",))
+    assert answer.redactions is None
+
+
+def test_raw_bytes_are_not_searched() -> None:
+    """A key that looks like JSON syntax or a field's name must not break the reply."""
+    for key in ('"finish_reason"', '{"choices": [{"message"', '": "stop"}'):
+        assert answered("Hello.", (key,)).text == "Hello."
+
+
+@pytest.mark.parametrize(
+    "key", ["password", "local", "not-needed-at-all", "Embedded_Model", "a1b2c3", "12345678901"]
+)
+def test_a_key_that_is_a_word_or_short_is_not_searched_for_and_warned_about(key: str) -> None:
+    text = f"The {key} of the house, {key}."
+    answer = answered(text, secrets_of(provider(), key))
+    assert (answer.text, answer.redactions) == (text, None)
+    catalog = _catalog()
+    [warning] = weak_keys(catalog, ["m", "other"], Environment({"THE_KEY": key}))
+    assert "THE_KEY" in warning
+    assert key not in warning
+    assert weak_keys(catalog, ["other"], Environment({"THE_KEY": key})) == []
+    assert weak_keys(catalog, ["m"], Environment({"THE_KEY": "0123456789abcdef"})) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "secret"),
+    [
+        ("Authorization", True),
+        ("X-API-Key", True),
+        ("api-key", True),
+        ("Cookie", True),
+        ("X-Session-Token", True),
+        ("X-Title", False),
+        ("HTTP-Referer", False),
+        ("anthropic-version", False),
+        ("OpenAI-Organization", False),
+        ("X-Character", False),
+    ],
+)
+def test_only_headers_named_like_credentials_are_secret(name: str, secret: bool) -> None:
+    value = "Queen of Hearts 1865"
+    assert (value in secrets_of(provider(headers={name: value}), None)) == secret
+
+
+def test_userinfo_is_found_as_the_header_that_it_becomes() -> None:
+    url = "https://someone-01:p%40ssword-123@x.example/v1?api-version=2024-10-21-preview&sig=0123456789abc"
+    secrets = searched(secrets_of(provider(base_url=url), None))
+    assert base64.b64encode(b"someone-01:p@ssword-123").decode() in secrets
+    assert {"p@ssword-123", "p%40ssword-123", "0123456789abc"} <= set(secrets)
+    assert "2024-10-21-preview" not in secrets
+
+
+def test_a_search_through_a_long_text_is_fast() -> None:
+    started = time.process_time()
+    without("50% & more \\ of this. " * 100_000, secrets_of(provider(), KEY))
+    assert time.process_time() - started < 4
+
+
+@pytest.mark.parametrize("text", FORMS.values(), ids=FORMS)
+def test_a_known_key_never_leaves_in_a_prompt(text: str, tmp_path: Path) -> None:
+    request = ChatRequest("other", "judge", (Message(role="user", content=f"Here: {text}"),))
+
+    async def asked() -> int:
+        environ = {"THE_KEY": KEY}
+        async with Chat(_catalog(), retry=RetryPolicy(), environ=environ, dotenv=tmp_path / "none") as chat:
+            with pytest.raises(ProviderError, match="provider keyed") as caught:
+                await chat.ask(request)
+            assert KEY not in str(caught.value)
+            return chat.stats.sent
+
+    assert asyncio.run(asked()) == 0
+
+
+def _catalog() -> Catalog:
+    entry = {"model": "m", "name": "M", "family": "f", "weights": "open", "licence": "l"}
+    providers = {
+        "keyed": provider(api_key_env="THE_KEY"),
+        "free": provider(base_url="http://127.0.0.1:9/v1"),
+    }
+    models = {
+        "m": Model.model_validate({**entry, "provider": "keyed"}),
+        "other": Model.model_validate({**entry, "provider": "free"}),
+    }
+    return Catalog(Path("models.toml"), providers, models)
