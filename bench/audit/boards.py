@@ -10,10 +10,9 @@ from bench.audit.differences import differences, shown
 from bench.audit.files import content
 from bench.audit.findings import Findings
 from bench.audit.places import BoardFiles
-from bench.boards.loading import load_board
+from bench.boards.loading import load_board, stored_json
 from bench.errors import UserError
 from bench.results import ResultsTree
-from bench.scores.forms import to_json
 from bench.suites import Suite
 
 MOST_DIFFERENCES = 40
@@ -30,7 +29,7 @@ def audit_board(
             findings.add("board-orphan", path, "there are no players of this board")
         return
     try:
-        due = to_json(load_board(tree, files.suite, files.language, prompts=suites).board)
+        due = stored_json(load_board(tree, files.suite, files.language, prompts=suites).board)
     except UserError as error:
         findings.add("board-impossible", files.folder, error.what)
         return

@@ -34,6 +34,8 @@ class LoadedBoard:
     """Weight of each criterion; None for equal weights."""
     resamples: int = RESAMPLES
     seed: int = SEED
+    other_judges: tuple[str, ...] = ()
+    """Judges whose judgements are in the results and do not count."""
     catalog: Catalog | None = None
     """The current models; None: evidence is not compared with them."""
 
@@ -47,7 +49,14 @@ class LoadedBoard:
             resamples=self.resamples,
             seed=self.seed,
         )
-        return board.model_copy(update={"stale": self._stale()})
+        named = self.suite.judges if self.suite is not None else ()
+        return board.model_copy(
+            update={
+                "stale": self._stale(),
+                "other_judges": self.other_judges,
+                "absent_judges": tuple(j for j in named if j not in (*board.judges, *self.other_judges)),
+            }
+        )
 
     def _stale(self) -> StaleEvidence | None:
         if self.suite is None or self.catalog is None or self.frames.language not in self.suite.scenes:
@@ -105,7 +114,8 @@ def load_board(
         )
     defined = prompts.get(suite) if isinstance(prompts, Mapping) else _defined(Path(prompts), suite)
     rules = defined if defined is not None and language in defined.scenes else None
-    frames = frames.only_judges(_chosen(judges, frames) or counting_judges(rules, frames.judges))
+    present = frames.judges
+    frames = frames.only_judges(_chosen(judges, frames) or counting_judges(rules, present))
     return LoadedBoard(
         frames=frames,
         scenes=rules.language(language).pairs if rules else None,
@@ -113,6 +123,7 @@ def load_board(
         weights=parse_weights(weights, frames.criteria)[1] if isinstance(weights, str) else weights,
         resamples=resamples,
         seed=seed,
+        other_judges=tuple(judge for judge in present if judge not in frames.judges),
         catalog=catalog_of(models),
     )
 
@@ -133,13 +144,16 @@ def counting_judges(suite: Suite | None, present: Collection[str]) -> tuple[str,
     return own or tuple(present)
 
 
-def write_board(results: ResultsTree, board: Board) -> bool:
-    """Write board.json into the results and return whether it changed.
+def stored_json(board: Board) -> str:
+    """The content of board.json in the results: what follows from the evidence that counts, and no more."""
+    beside = {"stale": None, "other_judges": (), "absent_judges": ()}
+    return to_json(board.model_copy(update=beside))
 
-    It says what the evidence gives, so it does not say what has become stale.
-    """
+
+def write_board(results: ResultsTree, board: Board) -> bool:
+    """Write board.json into the results and return whether it changed."""
     path = results.board_folder(board.suite, board.language) / "board.json"
-    return write_atomically(path, to_json(board.model_copy(update={"stale": None})).encode())
+    return write_atomically(path, stored_json(board).encode())
 
 
 def all_suites(prompts: Path) -> dict[str, Suite]:

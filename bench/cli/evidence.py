@@ -95,7 +95,7 @@ def board(
 
 
 def _print_board(loaded: LoadedBoard, form: str) -> None:
-    from bench.scores.forms import gaps, remarks, to_csv, to_json, to_table
+    from bench.scores.forms import gaps, judge_gaps, remarks, to_csv, to_json, to_table
 
     board, suite = loaded.board, loaded.suite
     if form != "table":
@@ -106,7 +106,7 @@ def _print_board(loaded: LoadedBoard, form: str) -> None:
     if suite and suite.entry.demonstration:
         click.echo("A demonstration: these scores say nothing about role play.")
     stale = "" if board.stale is None else f"{board.stale.text} Redo: `--refresh-stale`.\n"
-    click.echo(to_table(board) + gaps(board) + remarks(board) + stale)
+    click.echo(to_table(board) + gaps(board) + judge_gaps(board) + remarks(board) + stale)
 
 
 @click.command("commit-results")

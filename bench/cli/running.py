@@ -36,6 +36,13 @@ def plan(suite: str, where: Places, **part: Any) -> None:
         console.print(f"{job.name}: {', '.join(job.players)}", highlight=False)
         for line in states(job.plan):
             console.print(f"  {line}", highlight=False)
+        if others := job.other_judges:
+            options = " ".join(f"--judge {name}" for name in others)
+            console.print(
+                f"  Not planned: judgements by {', '.join(others)}, which the suite does not name. Plan them:"
+                f" `bench plan {suite} {options}`.",
+                highlight=False,
+            )
         if line := stale(job):
             console.print(f"  Stale: {line}", highlight=False)
         _print_costs(console, job)

@@ -143,6 +143,12 @@ class ResultsTree:
             for path in _json_files(judge, self.repeat):
                 yield read_record(Judgement, path, self.root)
 
+    def judges(self, suite: str, language: str, player: str) -> list[str]:
+        """The judges who have judged a player, sorted by folder."""
+        folders = _folders(self.player_folder(suite, language, player) / "judgements")
+        first = [next(iter(_json_files(folder, None)), None) for folder in folders]
+        return [read_record(Judgement, path, self.root).judge for path in first if path is not None]
+
     def conversation(self, cell: Cell) -> Conversation | None:
         """The conversation of a cell, or None if it does not exist yet."""
         path = self.conversation_path(cell)

@@ -37,6 +37,14 @@ class Job:
     plan: Plan
     players: tuple[str, ...]
     tree: ResultsTree
+    judges: tuple[str, ...]
+
+    @property
+    def other_judges(self) -> list[str]:
+        """Judges of these players who are not part of the job, sorted."""
+        suite, language = self.protocol.suite.id, self.protocol.language
+        present = {judge for player in self.players for judge in self.tree.judges(suite, language, player)}
+        return sorted(present - set(self.judges))
 
     @property
     def name(self) -> str:
@@ -93,7 +101,7 @@ def plan_suite(
             refresh_stale=part.refresh_stale,
             shard=part.shard,
         )
-        jobs.append(Job(protocol, plan, players, tree))
+        jobs.append(Job(protocol, plan, players, tree, judges))
     if not jobs:
         raise CatalogError("no player has results yet", where=f"suite {suite.id}", hint=run_first)
     return jobs

@@ -189,6 +189,10 @@ class Board(Record):
     """Decimals to which every number of the rows is rounded."""
     robust: RobustSummary | None
     rows: tuple[BoardRow, ...]
+    other_judges: tuple[str, ...] = ()
+    """Judges whose judgements do not count: the suite does not name them. Left out where empty."""
+    absent_judges: tuple[str, ...] = ()
+    """Judges that the suite names and that have judged nothing. Left out where empty."""
     stale: StaleEvidence | None = None
     """Left out where nothing is stale, and where the current prompts and models are not known."""
 

@@ -61,8 +61,9 @@ _GAPS = {
 def to_json(board: Board) -> str:
     """board.json: canonical JSON, the same bytes on every machine. Unknown numbers are null."""
     data = board.model_dump(mode="json")
-    if board.stale is None:
-        del data["stale"]
+    for name in ("stale", "other_judges", "absent_judges"):
+        if not data[name]:
+            del data[name]
     for row, board_row in zip(data["rows"], board.rows, strict=True):
         row |= {name: row["criteria"].get(name) for name in OWN_KEYS}
         row["calls"] = [facts.model_dump(exclude_defaults=True) for facts in board_row.calls]
@@ -131,6 +132,22 @@ def gaps(board: Board) -> str:
         if parts:
             lines.append(f"{shown(row.name)}: {'; '.join(parts)}\n")
     return "".join(lines)
+
+
+def judge_gaps(board: Board) -> str:
+    """A line each on judges whose judgements do not count, and on judges without judgements; or empty."""
+    text = ""
+    if board.other_judges:
+        names = shown(", ".join(board.other_judges))
+        options = shown(" ".join(f"--judge {name}" for name in (*board.judges, *board.other_judges)))
+        text = (
+            f"Does not count judgements by {names}, which the suite does not name as a judge."
+            f" Show them: `bench board {board.suite} {options}`.\n"
+        )
+    if board.absent_judges:
+        names = shown(", ".join(board.absent_judges))
+        text += f"No judgements yet by {names}, a judge of the suite: `bench judge {board.suite}`.\n"
+    return text
 
 
 def remarks(board: Board) -> str:

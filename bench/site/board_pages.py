@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 
 from bench.records import canonical
-from bench.scores.forms import to_csv, to_json
+from bench.scores.forms import judge_gaps, to_csv, to_json
 from bench.site import paths
 from bench.site.audit_pages import audit_pages
 from bench.site.board_table import table_values
@@ -67,6 +67,7 @@ def board_page(context: BoardContext) -> Page:
         "version": context.board.version,
         "summary": _summary(context),
         "stale": context.board.stale,
+        "judges_note": judge_gaps(context.board),
     }
     path = paths.board_page(context.place.suite, context.place.language)
     return context.page(path, "board", "board", values, context.title, context.title)

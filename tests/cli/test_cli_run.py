@@ -279,6 +279,29 @@ def test_the_written_board_does_not_depend_on_the_current_prompts(bench: Bench, 
     assert bytes_below(done.tree.root) == before
 
 
+def test_a_judge_added_later_is_mentioned_with_the_way_to_show_it(bench: Bench, done: Tiny) -> None:
+    assert bench("judge", "tiny", "--judge", "lenient", *done.options()).status == 0
+    board = json.loads(bench("board", "tiny", "--write", "--format", "json", *done.options()).out)
+    assert (board["judges"], board["other_judges"]) == (["strict"], ["lenient"])
+    shown = bench("board", "tiny", *done.options()).out
+    assert (options := "--judge strict --judge lenient") in shown
+    every = json.loads(bench("board", "tiny", "--format", "json", *options.split(), *done.options()).out)
+    assert sorted(every["judges"]) == ["lenient", "strict"]
+    assert "other_judges" not in every
+    assert "--judge lenient" in bench("plan", "tiny", *done.options()).out
+    assert "not name" not in bench("plan", "tiny", "-j", "strict", "-j", "lenient", *done.options()).out
+
+
+def test_a_judge_added_to_the_suite_is_missed_until_it_has_judged(bench: Bench, done: Tiny) -> None:
+    edit(done.suite_file, 'models = ["strict"]', 'models = ["strict", "lenient"]')
+    board = json.loads(bench("board", "tiny", "--format", "json", *done.options()).out)
+    assert board["absent_judges"] == ["lenient"]
+    assert "No judgements yet by lenient" in bench("board", "tiny", *done.options()).out
+    assert f"{TALKS} missing" in bench("plan", "tiny", *done.options()).out
+    assert bench("judge", "tiny", *done.options()).status == 0
+    assert "absent_judges" not in json.loads(bench("board", "tiny", "--format", "json", *done.options()).out)
+
+
 # --- plan ------------------------------------------------------------------------------------------------
 
 
@@ -429,10 +452,12 @@ def test_a_board_is_written_where_it_is_wanted(bench: Bench, done: Tiny) -> None
 
 
 def test_a_judge_that_was_added_does_not_change_the_board(bench: Bench, done: Tiny) -> None:
-    words = ["board", "tiny", "-l", "en", "--format", "json", *done.options()]
-    before = bench(*words).out
+    words = ["board", "tiny", "-l", "en", "--write", *done.options()]
+    bench(*words)
+    before = (done.tree.board_folder("tiny", "en") / "board.json").read_bytes()
     assert bench("judge", "tiny", "-j", "lenient", *done.options()).status == 0
-    assert bench(*words).out == before
+    bench(*words)
+    assert (done.tree.board_folder("tiny", "en") / "board.json").read_bytes() == before
 
 
 # --- limits ----------------------------------------------------------------------------------------------
