@@ -7,12 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.boards.loading import load_board, write_board
+from bench.boards.loading import load_board, stored_json, write_board
 from bench.errors import RecordError, StorageError, UserError
 from bench.records import Conversation, Judgement, digest_of, messages_sha256
 from bench.results import ResultsTree, sounds_of
 from bench.scores.board import Board, BoardRow
-from bench.scores.forms import to_json
 from bench.suites import Suite
 
 
@@ -154,7 +153,7 @@ def _board_changed(tree: ResultsTree, board: Board, *, dry_run: bool) -> bool:
     """Whether board.json, made anew of the evidence, differs from what is committed."""
     path = tree.board_folder(board.suite, board.language) / "board.json"
     if dry_run:
-        return not path.exists() or path.read_bytes() != to_json(board).encode() or _changed(path)
+        return not path.exists() or path.read_bytes() != stored_json(board).encode() or _changed(path)
     write_board(tree, board)
     return _changed(path)
 

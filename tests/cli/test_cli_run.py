@@ -285,7 +285,8 @@ def test_a_judge_added_later_is_mentioned_with_the_way_to_show_it(bench: Bench, 
     assert (board["judges"], board["other_judges"]) == (["strict"], ["lenient"])
     shown = bench("board", "tiny", *done.options()).out
     assert (options := "--judge strict --judge lenient") in shown
-    every = json.loads(bench("board", "tiny", "--format", "json", *options.split(), *done.options()).out)
+    words = ["board", "tiny", "--format", "json", *options.split(), *done.options()]
+    every = json.loads(bench(*words).out)
     assert sorted(every["judges"]) == ["lenient", "strict"]
     assert "other_judges" not in every
     assert "--judge lenient" in bench("plan", "tiny", *done.options()).out
