@@ -284,7 +284,8 @@ def test_a_judge_added_later_is_mentioned_with_the_way_to_show_it(bench: Bench, 
     board = json.loads(bench("board", "tiny", "--write", "--format", "json", *done.options()).out)
     assert (board["judges"], board["other_judges"]) == (["strict"], ["lenient"])
     shown = bench("board", "tiny", *done.options()).out
-    assert (options := "--judge strict --judge lenient") in shown
+    options = "--judge strict --judge lenient"
+    assert options in shown
     words = ["board", "tiny", "--format", "json", *options.split(), *done.options()]
     every = json.loads(bench(*words).out)
     assert sorted(every["judges"]) == ["lenient", "strict"]
