@@ -262,6 +262,17 @@ FAULTS: dict[str, Answerer] = {
     ),
     "length": lambda seen: completion(plausible_text(seen)[:12], seen, finish_reason="length"),
     "content_filter": lambda seen: completion("", seen, finish_reason="content_filter"),
+    "broken_ending": lambda seen: completion(plausible_text(seen), seen, finish_reason="network_error"),
+    "error_beside_text": lambda seen: completion(
+        plausible_text(seen), seen, error={"code": 502, "message": "x"}
+    ),
+    "unknown_ending": lambda seen: completion(plausible_text(seen), seen, finish_reason="banana"),
+    "filtered_ending": lambda seen: completion(plausible_text(seen), seen, finish_reason="RECITATION"),
+    "filtered_input": lambda seen: error(400, "Content Exists Risk", "invalid_request_error"),
+    "filter_without_message": lambda seen: completion(
+        "", seen, choices=[{"index": 0, "finish_reason": "content_filter: SPII"}]
+    ),
+    "too_long": lambda seen: error(400, "prompt is too long: 9 tokens > 8 maximum"),
     "refusal_field": lambda seen: completion(None, seen, refusal="I cannot help with that."),
     "refusal_prose": lambda seen: completion("I'm sorry, but I can't take part in this.", seen),
     "error_with_200": lambda seen: replace(error(500, "upstream failed", 502), status=200),

@@ -141,7 +141,7 @@ def _blocked_input(signs: Signs, fault: Fault | None, said: _Said, usage: Usage)
     """``input`` if a filter blocked the input. What was written, even if it is withheld, is an answer."""
     if signs.filtered is not None or signs.blamed is not None:
         side = signs.filtered or signs.blamed
-    elif said.text.strip():
+    elif said.written not in ("nothing", "no_choice"):
         return None
     elif fault is not None:
         return fault.filtered

@@ -17,6 +17,7 @@ FILTER_RESULTS: dict[str, Side] = {
     "prompt_annotations": "input",
     "prompt_feedback": "input",
     "input_filter_results": "input",
+    "innererror": "input",
     "content_filter_results": "answer",
     "content_filter_result": "answer",
     "output_filter_results": "answer",
@@ -138,6 +139,8 @@ def is_error(value: object) -> bool:
 def _says_failure(body: Mapping[str, Any]) -> bool:
     """Whether ``body`` is itself an error object."""
     if body.get("object") == "error" or body.get("type") == "error" or body.get("success") is False:
+        return "error" not in body
+    if "choices" not in body and any(isinstance(body.get(n), str) for n in ("message", "detail", "msg")):
         return "error" not in body
     names = ("code", "error_code", "errorCode", "status_code", "err_code")
     codes = [str(body[n]).lower() for n in names if isinstance(body.get(n), str | int)]

@@ -1,22 +1,15 @@
-"""What happens to every fault of the scripted server. The tests check it and site/pages/faults.md shows it.
-
-python tests/faults/fault_table.py     # rewrites the table in the page
-"""
+"""What happens to every fault of the scripted server, for the tests and site/pages/faults.md."""
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import Literal, get_args
 
-ROOT = Path(__file__).resolve().parents[2]
-if str(ROOT) not in sys.path:
-    sys.path.insert(0, str(ROOT))
+from bench.records import Outcome, Role
 
-from bench.records import Outcome, Role  # noqa: E402
-
-PAGE = ROOT / "site" / "pages" / "faults.md"
+PAGE = Path(__file__).resolve().parents[2] / "site" / "pages" / "faults.md"
 
 Fate = Literal["retried", "re-asked", "failed", "read", "kept", "-"]
 """What happens to a faulty reply; the page explains the words. ``-``: this role cannot meet the fault."""
@@ -74,6 +67,8 @@ def _scores(comes: str, judged: End, reason: str = "", repair: str = "") -> Row:
     return Row(comes, NONE, NONE, judged, reason, repair)
 
 
+FILTERED = End("failed", "content_filter")
+FILTER = "stopped by the provider's content"
 BROKEN = "the connection was lost"
 LATE = "no complete answer within"
 NO_JSON = "The reply holds no JSON object."
@@ -111,9 +106,14 @@ TABLE: dict[str, Row] = {
     "reasoning_cut": _all(
         EMPTY, "reasoning in the text, cut off at the token limit", "nothing but reasoning was written"
     ),
-    "content_filter": _all(
-        End("failed", "content_filter"), "`finish_reason` content_filter", "stopped by the provider's content"
-    ),
+    "content_filter": _all(FILTERED, "`finish_reason` content_filter", FILTER),
+    "filtered_ending": _all(FILTERED, "`finish_reason` RECITATION beside a text", FILTER),
+    "filter_without_message": _all(FILTERED, "a filter's choice without a message", FILTER),
+    "filtered_input": _all(FILTERED, "400 because a filter blocked the input", "HTTP 400"),
+    "too_long": _all(End("failed", "rejected"), "400 because the input is too long", "HTTP 400"),
+    "broken_ending": _all(LOST, "`finish_reason` network_error beside a text", "the provider broke"),
+    "error_beside_text": _all(LOST, "an error object beside a text", "HTTP 502"),
+    "unknown_ending": _text("an unknown `finish_reason`, which the record marks", READ),
     "refusal_field": _all(End("failed", "refused"), "a refusal in the `refusal` field", "refused: "),
     "length": _text("`finish_reason` length, the text cut off", UNREADABLE, BREAKS_OFF),
     "more_after_json": _text(
@@ -157,13 +157,10 @@ def markdown() -> list[str]:
     return lines
 
 
-def with_table(page: str) -> str:
-    """``page`` with its table rewritten: the only lines that start with a bar."""
-    lines = page.splitlines()
-    first = next(n for n, line in enumerate(lines) if line.startswith("|"))
-    rest = [line for line in lines[first:] if not line.startswith("|")]
-    return "\n".join([*lines[:first], *markdown(), *rest]) + "\n"
-
-
-if __name__ == "__main__":
-    PAGE.write_text(with_table(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+def with_tables(page: str, *tables: list[str]) -> str:
+    """``page`` with its tables (runs of lines that start with a bar) rewritten in order."""
+    left = iter(tables)
+    lines: list[str] = []
+    for is_table, group in groupby(page.splitlines(), lambda line: line.startswith("|")):
+        lines += next(left) if is_table else group
+    return "\n".join(lines) + "\n"

@@ -9,7 +9,8 @@ import pytest
 from bench.chat import RetryPolicy
 from bench.protocols.calls import ASKS
 from tests.faults.fault_cases import QUICK, Ended, all_cases
-from tests.faults.fault_table import PAGE, TABLE, Row, with_table
+from tests.faults.fault_table import PAGE, TABLE, Row
+from tests.faults.reply_table import whole_page
 from tests.scripted_server import FAULTS
 
 pytestmark = pytest.mark.block_network(allowed_hosts=["127\\.0\\.0\\.1"])
@@ -57,9 +58,9 @@ def assert_calls_are_accounted_for(ended: Ended) -> None:
     assert ended.report.re_asks <= (ASKS - 1) * (len(calls) - ended.report.re_asks)
 
 
-def test_the_page_of_faults_shows_the_table() -> None:
+def test_the_page_of_faults_shows_the_tables() -> None:
     page = PAGE.read_text(encoding="utf-8")
-    assert page == with_table(page), "python tests/faults/fault_table.py rewrites it"
+    assert page == whole_page(page), "python -m tests.faults.reply_table rewrites it"
 
 
 def test_the_page_of_faults_tells_the_limits_of_retries() -> None:

@@ -1,0 +1,247 @@
+"""Errors as providers send them, with what each one means: status, body, and kind of fault."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+Sample = tuple[int, Any, str]
+"""Status, decoded body, expected kind. ``input`` and ``answer``: a content filter that blocked it."""
+
+
+def _error(message: str, code: object = None, kind: str = "invalid_request_error", **more: Any) -> Any:
+    return {"error": {"message": message, "type": kind, "param": None, "code": code, **more}}
+
+
+def _routed(raw: Any, status: int = 400) -> Any:
+    """An error as OpenRouter passes it on."""
+    text = raw if isinstance(raw, str) else json.dumps(raw)
+    metadata = {"raw": text, "provider_name": "Someone"}
+    return {"error": {"message": "Provider returned error", "code": status, "metadata": metadata}}
+
+
+AZURE = _error(
+    "The response was filtered due to the prompt triggering Azure OpenAI's content management policy.",
+    "content_filter",
+    innererror={
+        "code": "ResponsibleAIPolicyViolation",
+        "content_filter_result": {"hate": {"filtered": True, "severity": "high"}},
+    },
+)
+AZURE_ANSWER = {
+    "choices": [
+        {
+            "message": {"role": "assistant", "content": ""},
+            "finish_reason": "content_filter",
+            "content_filter_results": {"error": {"code": "content_filter", "message": "Response blocked"}},
+        }
+    ],
+    "usage": {"prompt_tokens": 55, "total_tokens": 55},
+}
+DEEPSEEK = _error("Content Exists Risk", "invalid_request_error")
+QWEN = {"code": "DataInspectionFailed", "message": "Input data may contain inappropriate content."}
+QWEN_ANSWER = _error("Output data may contain inappropriate content.", "data_inspection_failed")
+GLM = {
+    "contentFilter": [{"level": 1, "role": "user"}],
+    "error": {"code": "1301", "message": "系统检测到输入或生成内容可能包含不安全或敏感内容"},
+}
+GLM_ANSWER = {**GLM, "contentFilter": [{"level": 1, "role": "assistant"}]}
+OPENAI = _error("Invalid prompt: we've limited access to this content for safety reasons.", "invalid_prompt")
+USAGE_POLICY = _error("Your prompt was flagged as potentially violating our usage policy.", "invalid_prompt")
+OPENROUTER = {
+    "error": {
+        "code": 403,
+        "message": 'Model requires moderation on Provider. Your input was flagged for "violence".',
+        "metadata": {"reasons": ["violence"], "flagged_input": "...", "provider_name": "x"},
+    }
+}
+VERTEX = _error(
+    "The prompt could not be submitted. It contains sensitive words that violate Google's Responsible"
+    " AI practices."
+)
+
+ERRORS: dict[str, Sample] = {
+    "openai prompt": (400, OPENAI, "input"),
+    "openai usage policy": (400, USAGE_POLICY, "input"),
+    "openai safety system": (
+        400,
+        _error("Your request was rejected as a result of our safety system.", "content_policy_violation"),
+        "input",
+    ),
+    "azure": (400, AZURE, "input"),
+    "azure answer": (400, AZURE_ANSWER, "answer"),
+    "anthropic answer": (
+        400,
+        {"type": "error", "error": {"type": "x", "message": "Output blocked by content filtering policy"}},
+        "answer",
+    ),
+    "deepseek": (400, DEEPSEEK, "input"),
+    "deepseek detail": (400, {"detail": "Content Exists Risk"}, "input"),
+    "deepseek by a router": (400, _routed(DEEPSEEK), "input"),
+    "dashscope": (400, QWEN, "input"),
+    "dashscope answer": (400, QWEN_ANSWER, "answer"),
+    "dashscope by a router": (
+        502,
+        _routed(
+            "<400> InternalError.Algo.DataInspectionFailed: Input data may contain inappropriate content"
+        ),
+        "input",
+    ),
+    "zhipu": (400, GLM, "input"),
+    "zhipu answer": (400, GLM_ANSWER, "answer"),
+    "zhipu by a router": (400, _routed(GLM), "input"),
+    "moonshot": (
+        400,
+        _error("The request was rejected because it was considered high risk", kind="content_filter"),
+        "input",
+    ),
+    "minimax": (400, {"base_resp": {"status_code": 1026, "status_msg": "input new_sensitive"}}, "input"),
+    "minimax answer": (
+        400,
+        {"base_resp": {"status_code": 1027, "status_msg": "output new_sensitive"}},
+        "answer",
+    ),
+    "volcengine": (400, _error("The request failed.", "InputTextSensitiveContentDetected"), "input"),
+    "volcengine answer": (400, _error("Failed.", "OutputTextSensitiveContentDetected"), "answer"),
+    "stepfun": (
+        451,
+        _error("The content you provided or machine outputted is blocked.", "censorship_blocked"),
+        "input",
+    ),
+    "openrouter moderation": (403, OPENROUTER, "input"),
+    "openrouter raw object": (
+        400,
+        {"error": {"message": "Provider returned error", "code": 400, "metadata": {"raw": AZURE}}},
+        "input",
+    ),
+    "vertex": (400, VERTEX, "input"),
+    "gemini feedback": (400, {"promptFeedback": {"blockReason": "PROHIBITED_CONTENT"}}, "input"),
+    "bedrock": (400, {"message": "This request has been blocked by our content filters."}, "input"),
+    "baidu": (400, _error("输入内容包含敏感信息", "content_unsafe"), "input"),
+    "filter in plain text": (400, "Your prompt violates our content policy.", "input"),
+    "openai context": (
+        400,
+        _error("This model's maximum context length is 8192 tokens.", "context_length_exceeded"),
+        "too_long",
+    ),
+    "openai responses": (400, _error("Your input exceeds the context window of this model."), "too_long"),
+    "openai string": (
+        400,
+        _error("Invalid 'messages[0].content': string too long.", "string_above_max_length"),
+        "too_long",
+    ),
+    "openai limit per minute": (
+        429,
+        _error("Request too large for gpt-4o on tokens per min (TPM): Limit 30000", "rate_limit_exceeded"),
+        "too_long",
+    ),
+    "groq": (413, _error("Request too large for model", "rate_limit_exceeded"), "too_long"),
+    "groq length": (400, _error("Please reduce the length of the messages or completion."), "too_long"),
+    "anthropic prompt": (400, _error("prompt is too long: 213462 tokens > 200000 maximum"), "too_long"),
+    "anthropic sum": (
+        400,
+        _error("input length and `max_tokens` exceed context limit: 188240 + 21333 > 200000, decrease it"),
+        "too_long",
+    ),
+    "anthropic size": (413, _error("Request exceeds the maximum size", kind="request_too_large"), "too_long"),
+    "gemini tokens": (
+        400,
+        [
+            {
+                "error": {
+                    "code": 400,
+                    "message": "The input token count (9) exceeds the maximum number of tokens",
+                }
+            }
+        ],
+        "too_long",
+    ),
+    "gemini size": (400, _error("Request payload size exceeds the limit: 20971520 bytes."), "too_long"),
+    "bedrock length": (
+        400,
+        {"__type": "ValidationException", "message": "Input is too long for requested model."},
+        "too_long",
+    ),
+    "mistral": (
+        400,
+        _error(
+            "Prompt contains 9 tokens and 0 draft tokens, too large for model with 8 maximum context length"
+        ),
+        "too_long",
+    ),
+    "vllm": (
+        400,
+        {
+            "object": "error",
+            "message": "The decoder prompt (length 40960) is longer than the maximum model length",
+            "type": "BadRequestError",
+            "code": 400,
+        },
+        "too_long",
+    ),
+    "sglang": (
+        400,
+        _error("The input (23063 tokens) is longer than the model's context length (8192 tokens)."),
+        "too_long",
+    ),
+    "llama.cpp": (
+        400,
+        _error("the request exceeds the available context size", 400, "exceed_context_size_error"),
+        "too_long",
+    ),
+    "llama.cpp 500": (500, _error("Context size has been exceeded.", 500, "server_error"), "too_long"),
+    "tgi": (
+        422,
+        {
+            "error": "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4096. Given: 9",
+            "error_type": "validation",
+        },
+        "too_long",
+    ),
+    "cohere": (400, {"message": "too many tokens: the prompt cannot exceed 4081"}, "too_long"),
+    "dashscope length": (400, _error("Range of input length should be [1, 98304]"), "too_long"),
+    "zhipu length": (400, {"error": {"code": "1261", "message": "Prompt 超长"}}, "too_long"),
+    "moonshot length": (400, _error("Your request exceeded model token limit: 8192"), "too_long"),
+    "minimax length": (400, _error("invalid params, context window exceeds limit (2013)"), "too_long"),
+    "xai": (
+        400,
+        {"code": "Client error", "error": "This model's maximum prompt length is 131072 but it has 537812"},
+        "too_long",
+    ),
+    "openrouter length": (
+        400,
+        _error("This endpoint's maximum context length is 9 tokens. However, you requested about 10 tokens"),
+        "too_long",
+    ),
+    "length by a router": (400, _routed(_error("prompt is too long: 9 tokens > 8 maximum")), "too_long"),
+    "safety parameter": (
+        400,
+        _error("Unknown parameter: 'safety_settings'.", "unknown_parameter"),
+        "rejected",
+    ),
+    "filter parameter": (400, _error("Unrecognized request argument: moderation"), "rejected"),
+    "max_tokens too large": (
+        400,
+        _error("max_tokens: 100000 > 8192, which is the maximum allowed number of output tokens"),
+        "rejected",
+    ),
+    "max_tokens of vllm": (
+        400,
+        _error("'max_tokens' is too large: 9000. This model's maximum context length is 4096 tokens"),
+        "rejected",
+    ),
+    "max_tokens of dashscope": (400, _error("Range of max_tokens should be [1, 8192]"), "rejected"),
+    "temperature": (400, _error("temperature must be <= 1"), "rejected"),
+    "suspended account": (403, _error("Your account was flagged and is suspended"), "user"),
+    "no credit": (400, _error("Your credit balance is too low to access the Anthropic API."), "user"),
+    "no key": (401, _error("Content policy: invalid key", "invalid_api_key"), "user"),
+    "firewall": (403, "<html><h1>Sorry, you have been blocked</h1>by a security filter</html>", "user"),
+    "limit per minute": (
+        429,
+        _error("Rate limit reached on tokens per min (TPM): Limit 9, Used 9. Exceeded tokens", "tokens"),
+        "rate_limited",
+    ),
+    "deadline": (504, _error("context deadline exceeded", 504, "server_error"), "transport"),
+    "overloaded": (529, _error("Overloaded", kind="overloaded_error"), "transport"),
+}
+"""By a name of each."""

@@ -1,0 +1,90 @@
+"""Providers' errors: a filter and the size of an input are recognised by any code and any wording."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from bench.chat.answers import Answer, answer_from
+from bench.chat.faults import Fault, fault_of
+from bench.records import Message
+from tests.chat.conftest import Play, asked
+from tests.chat.provider_errors import ERRORS
+from tests.scripted_server import Answer as Scripted
+from tests.scripted_server import scripted
+
+ASKED = (Message(role="user", content="Hello?"),)
+
+
+def kind_of(fault: Fault | Answer) -> str:
+    """The kind, and of a filter what it blocked."""
+    kind = fault.outcome if isinstance(fault, Answer) else fault.kind
+    return (fault.filtered or "answer") if kind == "content_filter" else kind
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_an_error_is_of_its_kind(name: str) -> None:
+    status, body, expected = ERRORS[name]
+    assert kind_of(fault_of(status, body, ())) == expected
+
+
+CONTENT = [name for name, (_, _, kind) in ERRORS.items() if kind in ("input", "answer", "too_long")]
+
+
+@pytest.mark.parametrize("name", CONTENT)
+def test_an_error_means_the_same_with_status_200(name: str) -> None:
+    status, body, expected = ERRORS[name]
+    if status in (413, 429, 451) or not isinstance(body, dict):
+        pytest.skip("its status or its form says what it is")
+    read = answer_from(json.dumps(body).encode(), ASKED, ())
+    assert kind_of(read) == expected
+
+
+@pytest.mark.parametrize("name", [n for n in CONTENT if ERRORS[n][2] != "too_long"])
+def test_a_filter_is_sent_once_even_at_first(play: Play, name: str) -> None:
+    status, body, _ = ERRORS[name]
+    played = play(scripted(*[Scripted(body, status)] * 4))
+    assert (played.reply.outcome, played.server.count) == ("content_filter", 1)
+    assert played.reply.detail
+
+
+def test_an_input_that_is_too_long_is_rejected_and_the_run_goes_on(play: Play) -> None:
+    status, body, _ = ERRORS["openai context"]
+    played = play(scripted(Scripted(body, status)), asked(), asked("More?"))
+    assert [(r.outcome, r.attempts) for r in played.replies] == [("rejected", 1), ("ok", 1)]
+
+
+def test_an_answer_of_an_earlier_run_shows_that_the_catalog_is_right(play: Play) -> None:
+    status, body, _ = ERRORS["temperature"]
+    assert play(scripted(Scripted(body, status)), proven=["m"]).reply.outcome == "rejected"
+
+
+HARMLESS: list[Any] = [None, {}, "", [], False, 0, {"code": 0, "message": "success"}, {"message": None}]
+
+
+@pytest.mark.parametrize("value", HARMLESS)
+@pytest.mark.parametrize("place", ["body", "choice", "message"])
+def test_an_empty_error_is_no_error(place: str, value: Any) -> None:
+    assert kind_of(_with("error", value, place)) == "ok"
+
+
+@pytest.mark.parametrize("place", ["body", "choice", "message", "elsewhere"])
+@pytest.mark.parametrize("value", ["upstream died", {"code": 502, "message": "x"}, [{"message": "x"}], True])
+def test_an_error_anywhere_wins_over_the_text(place: str, value: Any) -> None:
+    assert kind_of(_with("error", value, place)) == "transport"
+
+
+def test_a_filter_that_did_not_run_blocks_nothing() -> None:
+    not_run = {"error": {"code": "content_filter_error", "message": "The contents are not filtered"}}
+    assert kind_of(_with("content_filter_results", not_run, "choice")) == "ok"
+
+
+def _with(name: str, value: Any, place: str) -> Answer | Fault:
+    """What a good answer is read as, with a field added in one place of its body."""
+    message: dict[str, Any] = {"role": "assistant", "content": "Boo."}
+    choice: dict[str, Any] = {"index": 0, "finish_reason": "stop", "message": message}
+    body: dict[str, Any] = {"choices": [choice], "provider": {"name": "x"}}
+    {"body": body, "choice": choice, "message": message, "elsewhere": body["provider"]}[place][name] = value
+    return answer_from(json.dumps(body).encode(), ASKED, ())
