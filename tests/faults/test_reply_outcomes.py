@@ -177,9 +177,7 @@ def test_a_reply_comes_to_the_same_in_every_role(tmp_path: Path) -> None:
             async with Chat(
                 tiny.catalog(), retry=QUICK, environ={}, dotenv=tmp_path / ".env", proven=MODELS.values()
             ) as chat:
-                made = await asyncio.gather(
-                    *(_tries(protocol, cell, chat, n, role) for n, role in keys)
-                )
+                made = await asyncio.gather(*(_tries(protocol, cell, chat, n, role) for n, role in keys))
             return [(PLAYED[n], role, tries) for (n, role), tries in zip(keys, made, strict=True)]
 
     for case, role, tries in asyncio.run(main()):
