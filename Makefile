@@ -117,6 +117,7 @@ lock: $(VENV)/ready ## update all locks to the newest versions
 	$(COMPILE) -c build/all.lock pyproject.toml --group build --group embedded -o requirements.lock
 	for group in dev $(FEATURES) uv; do \
 		$(COMPILE) -c build/all.lock --group $$group -o requirements-$$group.lock || exit 1; done
+	echo label-studio==1.23.2 | $(COMPILE) - -o tests/annotate/label-studio.lock
 
 # A half-made environment never counts as ready. Once uv is there, pip is not needed any more. The test suites inside
 # pandas, scipy and numpy take 40 MB.
@@ -139,7 +140,8 @@ $(VENV)/with-%: requirements-%.lock $(VENV)/ready
 	@echo "Adding $* to $(VENV)"; $(UV_INSTALL) $(INSTALL) -r $< && touch $@
 
 # Label Studio itself, for one test. It pins many packages, so it has its own environment.
-$(LABEL_STUDIO)/ready: Makefile
+$(LABEL_STUDIO)/ready: tests/annotate/label-studio.lock
 	@echo "Preparing $(LABEL_STUDIO) with Label Studio: 1 GB, some minutes"; \
 	rm -rf $(LABEL_STUDIO) && $(PY) -m venv $(LABEL_STUDIO) && \
-	$(LABEL_STUDIO)/bin/python -m pip install --quiet --disable-pip-version-check label-studio==1.23.2 && touch $@
+	$(LABEL_STUDIO)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r $< && \
+	touch $@

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -24,6 +25,32 @@ ALL: Literal["all"] = "all"
 JSON_LINES = "Write one JSON object per line."
 
 E = TypeVar("E", bound=Entry)
+V = TypeVar("V")
+
+
+class Lazy(Mapping[str, V]):
+    """Values by name, loaded when they are first used: a faulty file stops only what needs it."""
+
+    def __init__(self, names: Iterable[str], load: Callable[[str], V]) -> None:
+        self._names = tuple(names)
+        self._load = load
+        self._loaded: dict[str, V] = {}
+
+    def __getitem__(self, name: str) -> V:
+        if name not in self._loaded:
+            if name not in self._names:
+                raise KeyError(name)
+            self._loaded[name] = self._load(name)
+        return self._loaded[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
 
 
 def once(names: Iterable[str]) -> tuple[str, ...]:
@@ -169,7 +196,8 @@ class Suite:
     protocol: str
     entry: SuiteEntry
     prompts: Path
-    scenes: dict[str, SceneSet]
+    scenes: Mapping[str, SceneSet]
+    """By language. Where they are read on first use, that may raise CatalogError."""
 
     @property
     def interrogator(self) -> str | None:
@@ -218,8 +246,11 @@ def suite_files(prompts: Path) -> dict[str, Path]:
     return files
 
 
-def load_suite(prompts: Path, name: str) -> Suite:
-    """The suite called ``name`` with its cards and situations. Raises CatalogError."""
+def load_suite(prompts: Path, name: str, *, check: bool = True) -> Suite:
+    """The suite called ``name``. Raises CatalogError.
+
+    ``check``: read the cards, situations and items of all its languages now, not when they are first used.
+    """
     files = suite_files(prompts)
     if name not in files:
         raise unknown_name(name, files, "suite", str(prompts))
@@ -228,10 +259,11 @@ def load_suite(prompts: Path, name: str) -> Suite:
     if not entry.judge.models and not facts_of(path.parent.name).rule_judge:
         hint = 'Add [judge] with models = ["NAME"].'
         raise CatalogError("judge: name at least one judge model", where=str(path), hint=hint)
-    scenes = {
-        _folder_name(language, "language", str(path)): _scenes(language, selection, path)
-        for language, selection in entry.languages.items()
-    }
+    for language in entry.languages:
+        _folder_name(language, "language", str(path))
+    scenes = Lazy(entry.languages, partial(_scenes, entry, path))
+    if check:
+        dict(scenes)
     return Suite(name, path.parent.name, entry, prompts, scenes)
 
 
@@ -243,8 +275,8 @@ def _folder_name(name: str, kind: str, where: str) -> str:
     return name
 
 
-def _scenes(language: str, selection: Selection, path: Path) -> SceneSet:
-    prompts, where = path.parent.parent, str(path)
+def _scenes(entry: SuiteEntry, path: Path, language: str) -> SceneSet:
+    selection, prompts, where = entry.languages[language], path.parent.parent, str(path)
     if (path.parent / selection.items).is_dir() and selection.items:
         folder = prompts / "characters" / language
         cards = _selected(folder, Card, selection.characters, where, "character")

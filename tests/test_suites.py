@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
+import shutil
+import sys
 from pathlib import Path
 
 import pytest
 
+from bench import cli
+from bench.audit import audit_tree
+from bench.boards.commit import committable
+from bench.boards.loading import all_suites, load_board, write_board
 from bench.catalog import Catalog, load_catalog
 from bench.errors import CatalogError
+from bench.run.plan import make_plan
+from bench.run.runner import run_plan
 from bench.suites import Card, SceneSet, Situation, Suite, load_suite, suite_files
-from tests.tiny import ROOT, Tiny, edit, make_tiny
+from tests.tiny import ROOT, FakeChat, Tiny, edit, make_tiny
 
 PROMPTS = ROOT / "prompts"
 LANGUAGES = ("en", "ru")
@@ -258,3 +267,47 @@ def test_a_name_listed_twice_counts_once(tiny: Tiny) -> None:
     assert suite.entry.player.models == ("bard", "actor")
     assert (suite.interrogator, suite.judges) == ("asker", ("strict",))
     assert suite.language("en").pairs == [("bruno", "storm"), ("bruno", "hello")]
+
+
+@pytest.mark.parametrize("damage", ["", 'title = "Half', "title = 1"])
+def test_an_unfinished_file_stops_only_what_uses_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, damage: str
+) -> None:
+    made = make_tiny(tmp_path)
+    for folder in ("characters", "situations"):
+        shutil.copytree(made.prompts / folder / "en", made.prompts / folder / "ru")
+    with made.suite_file.open("a", encoding="utf-8") as file:
+        file.write("[languages.ru]\n")
+    (made.prompts / "situations" / "ru" / "hello.toml").write_text(damage, encoding="utf-8")
+    made.suite_file.with_stem("other").write_text(damage or "title", encoding="utf-8")
+    suites = all_suites(made.prompts)
+    assert set(suites) == {"tiny", "other"}
+    assert len(suites["tiny"].language("en").pairs) == 4
+    assert list(suites["tiny"].scenes) == ["en", "ru"]
+    for use in (lambda: suites["other"].entry, lambda: suites["tiny"].language("ru").pairs):
+        with pytest.raises(CatalogError):
+            use()
+    monkeypatch.setattr(sys, "argv", ["bench", "suites", "--prompts", str(made.prompts)])
+    cli.main()
+    said = capsys.readouterr()
+    assert "4 / ?" in said.out or "? / 4" in said.out
+    assert "hello.toml" in said.err
+    assert "other.toml" in said.err
+
+
+def test_an_unfinished_file_stops_neither_boards_nor_audits_of_others(tmp_path: Path) -> None:
+    made = make_tiny(tmp_path)
+    plan = make_plan(made.protocol(), made.tree, ["bard"], ["strict"])
+    asyncio.run(run_plan(made.protocol(), plan, made.tree, FakeChat().ask))
+    before = load_board(made.tree, "tiny", "en", prompts=made.prompts).board
+    write_board(made.tree, before)
+    draft = made.suite_file.with_stem("draft")
+    draft.write_text("title = ", encoding="utf-8")
+    assert load_board(made.tree, "tiny", "en", prompts=all_suites(made.prompts)).board == before
+    assert audit_tree(made.tree, all_suites(made.prompts), made.catalog()).ok
+    assert committable(made.tree, all_suites(made.prompts))[0]
+    draft.rename(made.suite_file)
+    with pytest.raises(CatalogError):
+        load_board(made.tree, "tiny", "en", prompts=all_suites(made.prompts))
+    assert not audit_tree(made.tree, all_suites(made.prompts), made.catalog()).ok
+    assert not committable(made.tree, all_suites(made.prompts))[0]

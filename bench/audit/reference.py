@@ -58,7 +58,11 @@ def reference_of(
     board: BoardFiles, suites: Mapping[str, Suite], catalog: Catalog | None, findings: Findings
 ) -> Reference:
     """The reference of a board. Adds a note to ``findings`` if it is incomplete."""
-    suite = suites.get(board.suite)
+    try:
+        suite = suites.get(board.suite)
+    except CatalogError as error:
+        findings.add("fingerprint-unknown", board.folder, error.line())
+        return Reference()
     if suite is None:
         unknown = "prompts/ has no such suite: fingerprints unchecked"
     elif board.language not in suite.scenes:

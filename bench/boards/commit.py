@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench.boards.loading import load_board, stored_json, write_board
-from bench.errors import RecordError, StorageError, UserError
+from bench.errors import StorageError, UserError
 from bench.records import Conversation, Judgement, digest_of, messages_sha256
 from bench.results import ResultsTree, sounds_of
 from bench.scores.board import Board, BoardRow
@@ -29,15 +29,15 @@ def committable(tree: ResultsTree, suites: Mapping[str, Suite]) -> tuple[list[Re
     """(players that may be committed, why each other one may not)."""
     ready, left = [], []
     for suite_name, language in tree.boards():
-        suite = suites.get(suite_name)
         for info in tree.players(suite_name, language):
             label = f"{suite_name} {language} {info.player}"
-            if suite is None or language not in suite.scenes:
-                left.append(f"{label}: no suite of prompts/ says what complete means")
-                continue
             try:
+                suite = suites.get(suite_name)
+                if suite is None or language not in suite.scenes:
+                    left.append(f"{label}: no suite of prompts/ says what complete means")
+                    continue
                 fault = _fault(tree, suite, language, info.player)
-            except RecordError as error:
+            except UserError as error:
                 fault = error.line()
             if fault:
                 left.append(f"{label}: {fault}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 from bench.catalog import Catalog, load_catalog
@@ -16,7 +16,7 @@ from bench.scores.forms import to_json
 from bench.scores.frame import Frames, load
 from bench.scores.ledger import Scene
 from bench.scores.weights import Weights, parse_weights
-from bench.suites import Suite, load_suite, suite_files
+from bench.suites import Lazy, Suite, load_suite, suite_files
 
 
 @dataclass(frozen=True)
@@ -156,16 +156,14 @@ def write_board(results: ResultsTree, board: Board) -> bool:
     return write_atomically(path, stored_json(board).encode())
 
 
-def all_suites(prompts: Path) -> dict[str, Suite]:
-    """Every suite below ``prompts``, by id. Empty if there is no such folder."""
-    if not prompts.is_dir():
-        return {}
-    return {name: load_suite(prompts, name) for name in suite_files(prompts)}
+def all_suites(prompts: Path) -> Mapping[str, Suite]:
+    """Every suite below ``prompts``, by id, read when it is first used. Empty if there is no such folder."""
+    return Lazy(suite_files(prompts) if prompts.is_dir() else (), partial(load_suite, prompts, check=False))
 
 
 def _defined(prompts: Path, suite: str) -> Suite | None:
     known = prompts.is_dir() and suite in suite_files(prompts)
-    return load_suite(prompts, suite) if known else None
+    return load_suite(prompts, suite, check=False) if known else None
 
 
 def _chosen(judges: Sequence[str], frames: Frames) -> tuple[str, ...]:

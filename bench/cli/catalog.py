@@ -10,7 +10,8 @@ from rich.table import Table
 from rich.text import Text
 
 from bench.cli.options import Places, places
-from bench.suites import suite_files
+from bench.errors import CatalogError
+from bench.suites import load_suite, suite_files
 
 PIPED_WIDTH = 400
 """Columns where the output is not a terminal: wide enough for any row."""
@@ -31,22 +32,35 @@ def _print(table: Table) -> None:
 def suites(where: Places) -> None:
     """List the suites, their languages and judges.
 
-    Also their protocol, number of scenes and interrogator.
+    Also their protocol, number of scenes and interrogator. Faults of their files follow on standard error.
     """
     table = Table("suite", "protocol", "languages", "scenes", "interrogator", "judges", "title", box=None)
+    faults: dict[str, None] = {}
     for name in suite_files(where.prompts):
-        suite = where.suite(name)
-        scenes = {len(s.pairs) for s in suite.scenes.values()}
+        try:
+            suite = load_suite(where.prompts, name, check=False)
+        except CatalogError as error:
+            faults[error.line()] = None
+            continue
+        scenes: set[str] = set()
+        for language in suite.scenes:
+            try:
+                scenes.add(str(len(suite.scenes[language].pairs)))
+            except CatalogError as error:
+                faults[error.line()] = None
+                scenes.add("?")
         table.add_row(
             name,
             suite.protocol,
             " ".join(suite.scenes),
-            " / ".join(map(str, sorted(scenes))),
+            " / ".join(sorted(scenes, key=lambda count: (len(count), count))),
             suite.interrogator or "-",
             ", ".join(suite.judges),
             Text(suite.entry.title),
         )
     _print(table)
+    for line in faults:
+        click.echo(f"bench: {line}", err=True)
 
 
 @click.command()
