@@ -80,6 +80,13 @@ def test_a_finished_suite_needs_nothing(played: Tiny) -> None:
     assert (plan.conversations, plan.judgements) == ({"done": CELLS}, {"done": CELLS})
 
 
+def test_models_that_have_answered_with_their_current_parameters_are_known(played: Tiny) -> None:
+    assert plan_of(played).answered == {"bard", "asker", "strict"}
+    fail_conversation(played, "rejected")
+    assert plan_of(played).answered == {"bard", "asker", "strict"}
+    assert plan_of(played, ("actor",)).answered == set()
+
+
 def test_every_call_is_counted(tiny: Tiny) -> None:
     assert plan_of(tiny).calls() == sum(CALLS.values())
 
@@ -124,7 +131,7 @@ def test_without_talk_nobody_is_talked_to(tiny: Tiny) -> None:
 # --- failures --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("outcome", ["empty", "content_filter", "refused", "parse_error"])
+@pytest.mark.parametrize("outcome", ["empty", "content_filter", "refused", "rejected", "parse_error"])
 def test_a_failure_that_is_a_result_stays(played: Tiny, outcome: Outcome) -> None:
     fail_conversation(played, outcome)
     plan = plan_of(played)

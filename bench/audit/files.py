@@ -9,6 +9,7 @@ from typing import TypeVar
 from pydantic import ValidationError
 
 from bench.audit.findings import Findings
+from bench.chat.endings import ending_of
 from bench.files import read_bytes
 from bench.protocol_facts import facts_of
 from bench.records import Cell, Conversation, Judgement, PlayerInfo, Record, canonical, sha256_of
@@ -97,6 +98,11 @@ class FileAudit:
             self._contradiction(path, "status", f"{record.status} {which} a failure")
         if failed:
             self.findings.add(code, path, record.failure.reason if record.failure else "no reason", "failure")
+        for n, call in enumerate(record.calls):
+            ending = ending_of(call.finish_reason)
+            if call.outcome == "ok" and call.finish_reason and ending != "complete":
+                text = f"{call.finish_reason!r} is not the end of a whole answer ({ending})"
+                self.findings.add("not-whole", path, text, f"calls.{n}.finish_reason")
 
     def _check_scores(self, record: Judgement, path: Path) -> None:
         facts = facts_of(record.protocol)

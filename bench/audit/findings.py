@@ -49,6 +49,7 @@ CODES: dict[str, tuple[Severity, str]] = {
     "not-canonical": ("warning", "the bytes differ from the canonical form"),
     "redacted": ("warning", "replies repeated an API key or other credential, which was removed"),
     "answers-cut": ("warning", "answers cut off at the token limit; only a note in a demonstration"),
+    "not-whole": ("warning", "an answer counts as whole although its finish reason says otherwise"),
     "unknown-endings": ("warning", "replies whose finish reason is not known; as above"),
     "empty-replies": ("warning", "replies without text; as above"),
     "repeated-calls": ("warning", "calls repeated because a reply could not be used; as above"),

@@ -51,6 +51,14 @@ def test_a_score_changed_with_its_digest_does_not_fit_the_raw_reply(audited: Aud
     assert not audited.report().ok
 
 
+@pytest.mark.parametrize("finish", ["network_error", "SPII", "MAX_TOKENS", "banana"])
+def test_an_answer_that_an_earlier_version_took_for_whole_is_named(audited: Audited, finish: str) -> None:
+    first, *rest = audited.conversation.calls
+    calls = (first.model_copy(update={"finish_reason": finish}), *rest)
+    audited.rewrite(audited.conversation.model_copy(update={"calls": calls}))
+    assert audited.found("not-whole") == [(CONVERSATION, "calls.0.finish_reason")]
+
+
 def test_raw_replies_taken_out_of_a_judgement_are_missed(audited: Audited) -> None:
     audited.rewrite(audited.judgement.model_copy(update={"raw": (), "calls": ()}))
     assert audited.found("raw-missing") == [(JUDGEMENT, "raw")]

@@ -93,6 +93,34 @@ def test_unusable_usage_is_estimated(play: Play, usage: Any) -> None:
     assert got.estimated
 
 
+@pytest.mark.parametrize(
+    ("usage", "prompt", "spoken", "reasoning"),
+    [
+        ({"total_tokens": 6100, "completion_tokens_details": {"reasoning_tokens": 5000}}, 1000, 5100, 5000),
+        ({"total_tokens": 6100}, 1000, 5100, None),
+        ({"total_tokens": 1100}, 1000, 100, None),
+        ({"total_tokens": 5}, 1000, 100, None),
+        ({"total_tokens": None}, 1000, 100, None),
+        ({"completion_tokens_details": {"reasoning_tokens": 40}}, 1000, 100, 40),
+        ({"completion_tokens_details": {"reasoning_tokens": 400}}, 1000, 500, 400),
+        ({"reasoning_tokens": 400, "total_tokens": 1500}, 1000, 500, 400),
+        ({"completion_tokens": None, "total_tokens": 1300}, 1000, 300, None),
+        ({"prompt_tokens": None, "total_tokens": 1300}, 1200, 100, None),
+        ({"completion_tokens": 0, "total_tokens": 1300}, 1000, 300, None),
+    ],
+)
+def test_all_tokens_that_are_charged_are_counted(
+    play: Play, usage: dict[str, Any], prompt: int, spoken: int, reasoning: int | None
+) -> None:
+    reported = {"prompt_tokens": 1000, "completion_tokens": 100, **usage}
+    played = play(lambda seen: completion("Boo.", seen, usage=reported), model=PRICES)
+    got = played.reply.usage
+    assert got is not None
+    assert (got.prompt_tokens, got.completion_tokens, got.reasoning_tokens) == (prompt, spoken, reasoning)
+    assert not got.estimated
+    assert played.stats.cost == (2 * Decimal(prompt) + 10 * Decimal(spoken)) / 1_000_000
+
+
 def test_a_stream_that_nobody_asked_for_is_read(play: Play) -> None:
     streamed, whole = play(FAULTS["streamed"]).reply, play().reply
     assert (streamed.outcome, streamed.text) == ("ok", whole.text)

@@ -54,6 +54,16 @@ def test_every_attempt_of_a_retry_asks_for_leave(play: Play) -> None:
     assert played.stats.sent == played.server.count
 
 
+def test_reasoning_outside_the_completion_tokens_counts(play: Play) -> None:
+    def thinking(seen: Any) -> Any:
+        usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 102}
+        return completion("Yes.", seen, usage=usage)
+
+    played = spend(play, thinking, 50, [f"q{n}" for n in range(60)])
+    assert played.server.count <= AT_ONCE
+    assert played.stats.cost == 101 * played.server.count
+
+
 def test_useless_answers_that_are_charged_count(play: Play) -> None:
     def useless(seen: Any) -> Any:
         return completion("", seen, choices=[], usage={"prompt_tokens": 1, "completion_tokens": 1})

@@ -48,16 +48,22 @@ def test_refusal_is_left_out_or_the_lowest_score(evidence: Evidence) -> None:
 
 def test_failed_conversation_counts_where_the_player_itself_ended_it(evidence: Evidence) -> None:
     evidence.played("ann", {"c/s": {"a": [(5, 5, 5)]}})
-    for scene, role, outcome in (
-        ("c/t", "player", "refused"),
-        ("c/u", "player", "transport"),
-        ("c/v", "interrogator", "empty"),
+    for scene, role, outcome, filtered, reason in (
+        ("c/t", "player", "refused", None, "r"),
+        ("c/u", "player", "transport", None, "r"),
+        ("c/v", "interrogator", "empty", None, "r"),
+        ("c/w", "player", "rejected", None, "HTTP 400: prompt is too long"),
+        ("c/x", "player", "refused", None, "HTTP 400: prompt is too long"),
+        ("c/y", "player", "content_filter", "input", "r"),
+        ("c/z", "player", "content_filter", None, "r"),
     ):
         failed = evidence.conversation("ann", scene, failed=True)
-        why = Failure.model_validate({"role": role, "turn": 1, "outcome": outcome, "reason": "r"})
+        why = Failure.model_validate(
+            {"role": role, "turn": 1, "outcome": outcome, "filtered": filtered, "reason": reason}
+        )
         evidence.tree.write_conversation(failed.model_copy(update={"failure": why}), replace=True)
     assert finals(evidence, PAPER) == {"ann c/s": 5}
-    assert finals(evidence, POLICIES["lowest"]) == {"ann c/s": 5, "ann c/t": 1}
+    assert finals(evidence, POLICIES["lowest"]) == {"ann c/s": 5, "ann c/t": 1, "ann c/z": 1}
 
 
 def test_absent_judgement_is_filled_by_the_others_and_the_judges_leniency(evidence: Evidence) -> None:

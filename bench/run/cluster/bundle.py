@@ -35,6 +35,8 @@ class Bundle(Record):
     models: dict[str, Model]
     cache: str | None
     """Folder of the response cache on the worker's machine; None: no cache."""
+    proven: tuple[str, ...] = ()
+    """Models that have answered in earlier runs."""
     shares: dict[str, Decimal] | None = None
     """US dollars that each worker may spend, by address; others nothing. None: no limit."""
     round: int = 1

@@ -240,6 +240,7 @@ class ClusterRun:
         self._protocol = job.protocol
         self._storage = TreeStorage(job.protocol, job.tree)
         self._models = models_called([job])
+        self._proven = tuple(sorted(job.plan.answered))
         self._cache = cache
         self._report = report
         self._listener = listener
@@ -284,7 +285,7 @@ class ClusterRun:
             run=self._cluster.run,
             cache=self._cache,
             workers=len(workers),
-        ).model_copy(update={"shares": shares, "round": number})
+        ).model_copy(update={"shares": shares, "round": number, "proven": self._proven})
         for item, result in self._cluster.map(bundle.model_dump_json(), self._take, self._payers):
             self._count(result)
             self._take_in(item, result)

@@ -97,7 +97,7 @@ class _Host:
         self._thread.start()
         cache = None if bundle.cache is None else Path(bundle.cache)
         share = None if bundle.shares is None else bundle.shares.get(address, Decimal(0))
-        opened = open_chat(self._protocol.catalog, cache=cache, max_cost=share)
+        opened = open_chat(self._protocol.catalog, cache=cache, max_cost=share, proven=bundle.proven)
         opening = self._stack.enter_async_context(opened)
         self._chat = asyncio.run_coroutine_threadsafe(opening, self.loop).result()
 
