@@ -14,7 +14,9 @@ from bench.site.compare_pages import compare_page
 from bench.site.context import BoardContext, Page
 from bench.site.judge_pages import judges_page
 from bench.site.player_pages import player_page
+from bench.site.probes import probe_table
 from bench.site.scene_pages import scene_pages
+from bench.site.text import plain
 
 
 def board_pages(context: BoardContext) -> Iterator[Page]:
@@ -62,6 +64,11 @@ def indexed(context: BoardContext) -> Iterator[tuple[str, str]]:
 
 def board_page(context: BoardContext) -> Page:
     """The board itself."""
+    path = paths.board_page(context.place.suite, context.place.language)
+    if (probes := probe_table(context.board)) is not None:
+        name = f"{context.title}, version {plain(context.board.version)}"
+        values = {"probes": probes, "table_title": name}
+        return context.page(path, "board", "probe-board", values, context.title, context.title)
     values = {
         **table_values(context.evidence, context.pages.judge),
         "version": context.board.version,
@@ -69,7 +76,6 @@ def board_page(context: BoardContext) -> Page:
         "stale": context.board.stale,
         "judges_note": judge_gaps(context.board),
     }
-    path = paths.board_page(context.place.suite, context.place.language)
     return context.page(path, "board", "board", values, context.title, context.title)
 
 

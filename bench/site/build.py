@@ -26,6 +26,7 @@ from bench.site.labels import SuiteLabel, judge_names, language_name
 from bench.site.lists import lists_for
 from bench.site.output import OutputFolder
 from bench.site.places import BoardPlace
+from bench.site.probes import ProbeTable, probe_table
 from bench.site.project import FEED, changelog, citation, feed
 from bench.site.render import Pages
 from bench.site.shell import NavBoard, Stage1, build_shells
@@ -342,6 +343,7 @@ class _Build:
                 "home": boards,
                 "boards": boards,
                 "studies": {"studies": self.studies},
+                "probes": {"boards": _probe_boards(contexts, name)},
                 **parts,
             }
             for part, values in every.items():
@@ -359,3 +361,11 @@ class _Build:
         if self.site_url:
             listed = [*stage1.pages, *(path for path, _ in found)]
             self.folder.write("sitemap.xml", sitemap(self.site_url, listed))
+
+
+def _probe_boards(
+    contexts: Sequence[BoardContext], page: str
+) -> list[tuple[BoardContext, ProbeTable, paths.Links]]:
+    """The boards of probes with their pass rates and links from ``page``."""
+    tables = [(context, probe_table(context.board)) for context in contexts]
+    return [(context, table, context.links(page)) for context, table in tables if table is not None]

@@ -9,6 +9,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from bench.protocol_facts import facts_of
 from bench.records import PlayerInfo, Scene
 from bench.results import ResultsTree
 from bench.scores.board import Board
@@ -94,8 +95,10 @@ class BoardContext:
 
     @cached_property
     def by_item(self) -> bool:
-        """Whether every situation belongs to one character, as items of a data set do. Such boards have a
-        list of items in place of a matrix."""
+        """Whether every situation belongs to one character, as items of a data set do, or is a probe. Such
+        boards have a list of items in place of a matrix."""
+        if facts_of(self.board.protocol).rule_judge:
+            return True
         return len(self.characters) > 1 and len(self.scenes) == len(self.situations)
 
     @cached_property

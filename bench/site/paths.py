@@ -11,6 +11,7 @@ from bench.slugs import slug as slug
 SAFE = re.compile(r"[a-z0-9-]+")
 METHOD = "method.html"
 DEMONSTRATION = "demonstration.html"
+PROBES = "card-probes.html"
 BOARDS = "boards/index.html"
 READING = "reading-the-numbers.html"
 PARTS = {

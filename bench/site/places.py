@@ -46,6 +46,7 @@ def common(place: BoardPlace, page: str) -> dict[str, Any]:
         "suite": place.label,
         "language": place.language,
         "about": paths.relative(paths.DEMONSTRATION, page),
+        "probes_page": paths.relative(paths.PROBES, page),
         "method": paths.relative(paths.METHOD, page),
         "to": paths.Links(place.suite, place.language, page),
         "crumbs": [

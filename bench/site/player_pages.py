@@ -14,6 +14,7 @@ from bench.site.context import BoardContext, Page
 from bench.site.evidence import TurnScore
 from bench.site.figures import Mark, Series, line_figure
 from bench.site.places import record_link
+from bench.site.probes import probe_table
 
 
 def player_page(context: BoardContext, info: PlayerInfo) -> Page:
@@ -30,6 +31,7 @@ def player_page(context: BoardContext, info: PlayerInfo) -> Page:
         },
         "players": len(context.board.rows),
         "by_item": context.by_item,
+        "probes": probe_table(context.board),
         "scenes": context.scenes,
         "cells": context.cells[info.player],
         "characters": context.characters,

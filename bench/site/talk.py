@@ -14,6 +14,7 @@ from bench.records import Call, Conversation, Judgement, TurnVerdict
 from bench.replies.speech import SpeechSteps, stored_steps
 from bench.site.cells import JudgeScores, judge_scores
 from bench.site.charts import UNKNOWN_SCALE, heat
+from bench.site.probes import ProbeView, probe_view
 from bench.site.spoken import SoundView, sound_view
 from bench.slugs import slug
 
@@ -100,6 +101,8 @@ class Talk:
     judges: tuple[tuple[Judgement, JudgeScores], ...]
     uses: tuple[ModelUse, ...]
     total_cost: Decimal | None
+    probe: ProbeView | None = None
+    """The verdict on a probe, if it is one."""
 
     def heat(self, score: float | None) -> str:
         """CSS class of the tint for a score."""
@@ -126,6 +129,9 @@ def talk_of(
     criteria = _criteria(facts, verdicts)
     opening, turns = _turns(conversation, sounds)
     several_verdicts = facts.plays_items and len(turns) == 1
+    probe = probe_view(conversation, judgements)
+    if probe is not None:  # it has its own place on the page, below the answer that was checked
+        verdicts.clear()
     for turn in turns:
         numbers = sorted(verdicts) if several_verdicts else [turn.number]
         label = facts.turn_label if len(numbers) > 1 else ""
@@ -145,6 +151,7 @@ def talk_of(
         judges=tuple((judgement, judge_scores(judgement, conversation)) for judgement in judgements),
         uses=tuple(uses),
         total_cost=sum(costs, Decimal(0)) if len(costs) == len(uses) else None,
+        probe=probe,
     )
 
 
