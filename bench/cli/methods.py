@@ -1,4 +1,4 @@
-"""What `board` prints on request: ranks that hang on the method, other weights or judges, two players."""
+"""What `board` prints on request: ranks that depend on the method, and the comparison of two players."""
 
 from __future__ import annotations
 
@@ -34,23 +34,32 @@ def check_choices(
 
 
 def separated(loaded: LoadedBoard, names: tuple[str, str], form: str) -> str:
-    """Whether the data tell two players apart, and how many scenes would, in sentences or as json."""
+    """Whether two players differ significantly, and how many scenes that takes, in sentences or as JSON."""
     made = separation(loaded.frames, *names, weights=loaded.weights)
     if form == "json":
         return canonical(made.model_dump(mode="json"))
     head = f"{made.player} and {made.other} on {made.suite}, {made.language}, by the robust scoring:\n"
     if made.difference is None:
         return f"{head}They cannot be compared: {made.reason}.\n"
-    known = "tell them apart" if made.separated else "do not tell them apart"
-    lines = [
-        f"Difference on the {made.scenes} scenes that both have: {made.difference:+.3f}"
-        f" (95% interval {made.low:+.3f} to {made.high:+.3f}, p = {made.p:.3g}).",
-        f"Considering every pair of the board ({made.pairs}; p = {made.p_adjusted:.3g}) the data {known}.",
-        f"No number of scenes can be named: {made.reason}."
-        if made.scenes_needed is None
-        else f"A true difference of {abs(made.difference):.3f} would be found {made.power:.0%} of the time by"
-        f" one comparison over {made.scenes_needed} scenes, characters and situations growing alike.",
-    ]
+    lines = [f"Difference on the {made.scenes} scenes that both have: {made.difference:+.3f}"]
+    if made.p is None or made.p_adjusted is None:
+        lines = [f"{lines[0]}.", f"Whether it is significant is unknown: {made.reason}."]
+        return head + "".join(f"{line}\n" for line in lines)
+    lines[0] += f" (95% interval {made.low:+.3f} to {made.high:+.3f}, p = {made.p:.3g})."
+    verdict = "is significant" if made.separated else "is not significant"
+    lines.append(
+        f"Corrected for all {made.pairs} pairs of the board, the difference {verdict}"
+        f" (p = {made.p_adjusted:.3g})."
+    )
+    if made.scenes_needed is None:
+        lines.append(f"The number of scenes needed is unknown: {made.reason}.")
+    else:
+        most = f"{made.scenes_needed_high:,}" if made.scenes_needed_high else "a million or more"
+        lines.append(
+            f"One comparison over about {made.scenes_needed:,} scenes ({made.scenes_needed_low:,} to {most}),"
+            f" with as many characters as situations, would detect a true difference of"
+            f" {abs(made.difference):.3f} {made.power:.0%} of the time."
+        )
     return head + "".join(f"{line}\n" for line in lines)
 
 

@@ -17,8 +17,9 @@ from bench.scores import paper
 from bench.scores.bootstrap import CONFIDENCE
 from bench.scores.frame import Frames
 from bench.scores.ledger import Scene, conversation_counts, judgement_counts, ledger, scenes_of
+from bench.scores.planning import typical_difference
 from bench.scores.probes import ProbeRates, probe_rates
-from bench.scores.robust import CORRECTION, detectable_difference, robust_grid, robust_numbers, separability
+from bench.scores.robust import CORRECTION, robust_grid, robust_numbers, separability
 from bench.scores.weights import CUSTOM, EQUAL, Weights, checked_weights, standard_weightings
 
 RESAMPLES = 1000
@@ -58,7 +59,10 @@ class RobustScore(Record):
     """Length-normalised, comparable with ``length_norm_score``."""
     low: float | None
     high: float | None
-    """95% interval from resampling characters and situations."""
+    """95% interval, clustered by character and situation; null if its width cannot be known: with one scene,
+    or the same score in every scene."""
+    rank: int
+    """Rank by ``score``."""
     rank_low: int
     rank_high: int
     """Range of ranks that the data allow."""
@@ -75,9 +79,10 @@ class RobustSummary(Record):
     separability: float | None
     """Share of the pairs of players that differ significantly."""
     standard_error: float | None
-    """Of the difference of a typical (median) pair."""
+    """Of the difference of a typical pair: the root of the mean variance over pairs."""
     detectable_difference: float | None
-    """Smallest true difference of such a pair that one comparison detects with a power of 80%."""
+    """Smallest true difference of such a pair that the board separates with a power of 80%, after correction
+    for all pairs; null if even the width of the scale would not be detected."""
 
 
 class BoardRow(Record):
@@ -97,7 +102,8 @@ class BoardRow(Record):
     than 1 to 5 within the same share (1.5%) of the scale."""
     length_norm_score: float | None
     length_norm_ci: float | None
-    """Half the width of the 95% interval; null with fewer than two scored conversations."""
+    """Half the width of the 95% interval; null with fewer than two scored conversations, or the same score in
+    all of them."""
     score: float | None
     score_ci: float | None
     criteria: dict[str, float]
@@ -228,7 +234,7 @@ def board_of(
     tables = {name: paper.ranked(published_numbers(scored, name), gap) for name in weightings}
     counts = _counts(frames, scenes_of(frames) if scenes is None else list(scenes))
     probes, facts = probe_rates(frames), standing_out(frames.calls)
-    summary, robust = _robust(frames, main_weights, resamples, seed)
+    summary, robust = _robust(frames, main_weights)
     infos = {info.player: info for info in frames.players}
     return Board(
         suite=frames.suite,
@@ -301,16 +307,12 @@ def published_numbers(scored: pd.DataFrame, weighting: str) -> pd.DataFrame:
     return table.set_axis(list(NUMBERS), axis="columns")
 
 
-def _robust(
-    frames: Frames, weights: Weights, resamples: int, seed: int
-) -> tuple[RobustSummary | None, dict[str, RobustScore]]:
-    if facts_of(frames.protocol).scale is None or frames.scores.empty:
+def _robust(frames: Frames, weights: Weights) -> tuple[RobustSummary | None, dict[str, RobustScore]]:
+    scale = facts_of(frames.protocol).scale
+    if scale is None or frames.scores.empty:
         return None, {}
-    key: list[str | int] = [seed, frames.suite, frames.language]
-    table, pairs = robust_numbers(robust_grid(frames, weights), resamples=resamples, key=key)
-    known = pairs[pairs["standard_error"] > 0]
-    error = float(known["standard_error"].median()) if len(known) else None
-    least = detectable_difference(error, float(known["df"].median())) if error else None
+    table, pairs = robust_numbers(robust_grid(frames, weights))
+    error, least = typical_difference(pairs, width=scale[1] - scale[0])
     summary = RobustSummary(
         correction=CORRECTION,
         pairs=len(pairs),
@@ -323,6 +325,7 @@ def _robust(
             score=paper.published(float(row["score"])),
             low=_known(row["low"]),
             high=_known(row["high"]),
+            rank=int(row["rank"]),
             rank_low=int(row["rank_low"]),
             rank_high=int(row["rank_high"]),
             group=int(row["group"]),

@@ -61,7 +61,8 @@ def mean_half_widths(
 ) -> Array | None:
     """Half the width of the 95% interval for the mean of each column of ``values`` (items x columns).
 
-    ``weights``: of the items; None for equal weights. Returns None for fewer than two items.
+    ``weights``: of the items; None for equal weights. Returns None for fewer than two items. NaN for a column
+    that is the same in every item: how far other items would differ is then unknown, not zero.
     """
     if len(values) < 2:
         return None
@@ -72,21 +73,6 @@ def mean_half_widths(
         drawn *= weights
         means = drawn @ values / drawn.sum(axis=1, keepdims=True)
     low, high = interval(np.round(means, NOISE_DECIMALS))
-    half: Array = (high - low) / 2
+    same = np.ptp(values, axis=0) <= 10.0**-NOISE_DECIMALS
+    half: Array = np.where(same, np.nan, (high - low) / 2)
     return half
-
-
-def resampled_grid_means(values: Array, first: Array, second: Array) -> Array:
-    """Means of each player's grid when both of its dimensions are resampled: resamples x players.
-
-    ``values``: players x A x B, NaN if missing. ``first`` (resamples x A) and ``second`` (resamples x B): how
-    often each row and column was drawn. The mean is NaN if a resample contains no cell.
-    """
-    players, rows, columns = values.shape
-    weights = (first[:, :, np.newaxis] * second[:, np.newaxis, :]).reshape(-1, rows * columns)
-    flat = values.reshape(players, rows * columns)
-    have = ~np.isnan(flat)
-    sums = weights @ np.where(have, flat, 0.0).T
-    counts = weights @ have.T.astype(np.float64)
-    means: Array = np.divide(sums, counts, out=np.full_like(sums, np.nan), where=counts > 0)
-    return means.round(NOISE_DECIMALS)

@@ -70,6 +70,23 @@ def clustered(values: Array) -> MeanError:
     return MeanError(mean, np.where(unknown, np.nan, variance), np.where(unknown, np.nan, df), n)
 
 
+def clustered_differences(values: Array, first: Positions, second: Positions) -> MeanError:
+    """:func:`clustered` of ``values[first] - values[second]``: pairs of players on the scenes that both have.
+
+    ``values``: players x characters x situations. Works through the pairs in parts, to need little memory.
+    """
+    step = max(1, MOST_CELLS // max(1, values[0].size if len(values) else 1))
+    starts = range(0, len(first), step) or [0]
+    parts = [clustered(values[first[at : at + step]] - values[second[at : at + step]]) for at in starts]
+    return MeanError(
+        *(np.concatenate([getattr(part, name) for part in parts]) for name in ("mean", "variance", "df", "n"))
+    )
+
+
+MOST_CELLS = 1_000_000
+"""Scores that are compared at once."""
+
+
 def _count(have: npt.NDArray[np.bool_], over: int) -> Array:
     """Clusters with at least one scene, per comparison; ``over`` is the axis inside a cluster."""
     counts: Array = have.any(axis=over).sum(axis=1).astype(np.float64)

@@ -7,12 +7,14 @@ situations, what belongs to a character or a situation shrinks with k only, not 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy import optimize
+import pandas as pd
+from scipy import optimize, stats
 
 from bench.scores.bootstrap import Array
+from bench.scores.clusters import clustered
 from bench.scores.robust import ALPHA, POWER, power_of
 
 MOST_SIDE = 1000
@@ -25,12 +27,23 @@ class PairComponents:
 
     ``character`` and ``situation``: how far the difference varies with each; ``rest``: with the single scene.
     ``nested``: situations of one character only, so that all scenes count as independent (``rest`` alone).
+    ``df``: degrees of freedom of the present error; it says how well the variances themselves are known.
     """
 
     character: float
     situation: float
     rest: float
     nested: bool = False
+    df: float = math.inf
+
+    def scaled(self, factor: float) -> PairComponents:
+        """The same with every variance ``factor`` times as large."""
+        return replace(
+            self,
+            character=self.character * factor,
+            situation=self.situation * factor,
+            rest=self.rest * factor,
+        )
 
     def error(self, side: int) -> tuple[float, float]:
         """(variance of the mean difference, degrees of freedom) on ``side`` x ``side`` scenes.
@@ -52,23 +65,19 @@ class PairComponents:
 
 
 def pair_components(differences: Array) -> PairComponents | None:
-    """The variances behind ``differences`` (characters x situations, NaN: missing).
+    """The variances behind ``differences`` (characters x situations, NaN: missing); None if unknown.
 
-    By expected mean squares on the characters and situations without a missing scene. None where fewer than
-    two of each are left, unless all scenes are independent (each situation has one character).
+    By expected mean squares, on the characters and situations without a missing scene. If each situation has
+    one character, the error clustered by character counts as that of independent scenes.
     """
     have = ~np.isnan(differences)
+    made = clustered(differences[np.newaxis])
+    if math.isnan(made.df[0]):
+        return None
+    df = float(made.df[0])
     if (have.sum(axis=0) <= 1).all() or min(differences.shape) < 2:
-        known = differences[have]
-        return PairComponents(0.0, 0.0, float(known.var(ddof=1)), nested=True) if len(known) > 1 else None
-    table = differences
-    while np.isnan(table).any():
-        holes = np.isnan(table)
-        rows, columns = holes.mean(axis=1), holes.mean(axis=0)
-        if rows.max() >= columns.max():
-            table = np.delete(table, int(rows.argmax()), axis=0)
-        else:
-            table = np.delete(table, int(columns.argmax()), axis=1)
+        return PairComponents(0.0, 0.0, float(made.variance[0] * made.n[0]), nested=True, df=df)
+    table = _without_holes(differences)
     n_c, n_t = table.shape
     if min(n_c, n_t) < 2:
         return None
@@ -76,7 +85,46 @@ def pair_components(differences: Array) -> PairComponents | None:
     rest = float(((table - by_c[:, None] - by_t + mean) ** 2).sum()) / ((n_c - 1) * (n_t - 1))
     character = (n_t * float(by_c.var(ddof=1)) - rest) / n_t
     situation = (n_c * float(by_t.var(ddof=1)) - rest) / n_c
-    return PairComponents(max(0.0, character), max(0.0, situation), rest)
+    return PairComponents(max(0.0, character), max(0.0, situation), rest, df=df)
+
+
+def _without_holes(table: Array) -> Array:
+    """``table`` without the rows and columns that miss most, until nothing is missing."""
+    while np.isnan(table).any():
+        holes = np.isnan(table)
+        rows, columns = holes.mean(axis=1), holes.mean(axis=0)
+        if rows.max() >= columns.max():
+            table = np.delete(table, int(rows.argmax()), axis=0)
+        else:
+            table = np.delete(table, int(columns.argmax()), axis=1)
+    return table
+
+
+@dataclass(frozen=True)
+class ScenesNeeded:
+    """How many scenes would detect a difference: the estimate, and its 80% range."""
+
+    scenes: int
+    low: int
+    high: int | None
+    """None: more than MOST_SIDE squared."""
+
+
+def scenes_needed(difference: float, pair: PairComponents | None) -> ScenesNeeded | None:
+    """Scenes (k characters in k situations) that detect a true ``difference`` with a power of 80%.
+
+    The range comes from the uncertainty of the variances (chi-squared, with the pair's degrees of freedom).
+    None if the variances are unknown, the difference is 0, or more than MOST_SIDE squared would be needed.
+    """
+    side = None if pair is None else side_needed(difference, pair)
+    if pair is None or side is None:
+        return None
+    ends = [
+        side_needed(difference, pair.scaled(float(pair.df / stats.chi2.ppf(share, pair.df))))
+        for share in (0.9, 0.1)
+    ]
+    low, high = ends
+    return ScenesNeeded(side**2, (low or side) ** 2, None if high is None else high**2)
 
 
 def side_needed(difference: float, pair: PairComponents, power: float = POWER) -> int | None:
@@ -96,6 +144,21 @@ def side_needed(difference: float, pair: PairComponents, power: float = POWER) -
         middle = (low + high) // 2
         low, high = (low, middle) if enough(middle) else (middle, high)
     return high
+
+
+def typical_difference(pairs: pd.DataFrame, *, width: float) -> tuple[float | None, float | None]:
+    """(standard error, smallest detectable difference) of a typical pair of a board.
+
+    ``pairs``: from :func:`bench.scores.robust.paired_differences`. ``width``: of the scale. The error is the
+    root of the mean variance. A board separates pairs after correction: with k of m pairs separated, a pair
+    is tested at about 5% max(1, k) / m. None without a pair of known error.
+    """
+    known = pairs[pairs["standard_error"].notna()]
+    if known.empty:
+        return None, None
+    error = math.sqrt(float((known["standard_error"] ** 2).mean()))
+    alpha = ALPHA * max(1, int(known["separated"].sum())) / len(known)
+    return error, detectable_difference(error, float(known["df"].median()), width=width, alpha=alpha)
 
 
 def detectable_difference(

@@ -6,6 +6,7 @@ shared models; 1 is the best, and equal scores share their average rank.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from scipy import stats
 
 from bench.errors import UserError
 from bench.records import SCHEMA_VERSION, Record
-from bench.scores.board import Board
+from bench.scores.board import Board, BoardRow
 from bench.scores.correlation import LEAST, Correlation, correlation
 from bench.scores.external import Alias, Published
 from bench.scores.paper import published
@@ -108,20 +109,36 @@ class RankMap(Record):
 def board_rank_map(
     board: Board, published_list: Published, aliases: Sequence[Alias], sure: Sure | None = None
 ) -> RankMap:
-    """The rank map of a board's length-normalised scores; see :func:`rank_map`."""
+    """The rank map of a board's length-normalised scores; see :func:`rank_map`.
+
+    With ``sure``, scores are those of the robust scoring, so that a rank and its range belong together.
+    """
     ours = [
-        Ours(row.player, row.name, row.family, row.model, row.length_norm_score, row.length_norm_ci)
+        Ours(row.player, row.name, row.family, row.model, *numbers)
         for row in board.rows
-        if row.length_norm_score is not None
+        if (numbers := _numbers(row, robust=sure is not None)) is not None
     ]
     return rank_map(ours, published_list, aliases, f"{board.suite} {board.language}", sure)
+
+
+def _numbers(row: BoardRow, *, robust: bool) -> tuple[float, float | None] | None:
+    """A row's length-normalised score and half the width of its interval; None without a score."""
+    if not robust:
+        return None if row.length_norm_score is None else (row.length_norm_score, row.length_norm_ci)
+    if row.robust is None:
+        return None
+    score, high = row.robust.score, row.robust.high
+    return score, None if high is None else published(high - score)
 
 
 def board_list(board: Board, other: Board, title: str) -> tuple[Published, tuple[Alias, ...]]:
     """The board ``other`` as a list called ``title``, and an alias for each player that both boards score."""
     scored = {row.player: row for row in other.rows if row.length_norm_score is not None}
     names = Counter(row.name for row in scored.values())
-    called = {player: row.name if names[row.name] == 1 else player for player, row in scored.items()}
+    called = {
+        player: row.name if names[row.name] == 1 and row.name not in scored else player
+        for player, row in scored.items()
+    }
     name = f"board-{other.suite}"
     made = Published(
         name=name,
@@ -215,8 +232,14 @@ def matched(
 
 
 def _check_once(pairs: list[tuple[Alias, Ours]], alias: Alias, player: Ours) -> None:
-    """Raise UserError if the player is already matched: it cannot be two models."""
+    """Raise UserError if the player or the listed model is already matched."""
     for other, taken in pairs:
+        for name, listed in sorted(set(other.names.items()) & set(alias.names.items())):
+            raise UserError(
+                f"players {taken.player!r} and {player.player!r} are both {listed!r} of {name}",
+                where="aliases.toml",
+                hint="Two players cannot be one listed model: keep one of the two names.",
+            )
         if taken.player == player.player:
             raise UserError(
                 f"player {player.player!r} is both {other.model!r} and {alias.model!r}",
@@ -246,8 +269,8 @@ def _models(pairs: list[tuple[Alias, Ours]], theirs: Published, beaten: Sure) ->
                 our_low=published(player.score - half) if known else None,
                 our_high=published(player.score + half) if known else None,
                 our_rank=float(our_ranks[n]),
-                our_rank_low=1 + above if known else None,
-                our_rank_high=len(pairs) - below if known else None,
+                our_rank_low=min(1 + above, math.floor(our_ranks[n])) if known else None,
+                our_rank_high=max(len(pairs) - below, math.ceil(our_ranks[n])) if known else None,
                 their_name=names[n],
                 their_score=theirs.scores[names[n]],
                 their_rank=float(their_ranks[n]),

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
+import math
+
 from bench.errors import UserError
 from bench.records import SCHEMA_VERSION, Record
 from bench.scores.analyses.sure import interval_of
 from bench.scores.frame import Frames
 from bench.scores.paper import published
-from bench.scores.robust import (
-    CORRECTION,
-    POWER,
-    Correction,
-    paired_differences,
-    robust_grid,
-    scenes_needed,
-)
+from bench.scores.planning import pair_components, scenes_needed
+from bench.scores.robust import CORRECTION, POWER, Correction, paired_differences, robust_grid
 from bench.scores.weights import EQUAL, Weights, standard_weightings
+
+NO_NUMBER = "there is no difference, a million scenes would not detect it, or too many scenes are missing"
 
 
 class Separation(Record):
@@ -43,11 +41,14 @@ class Separation(Record):
     """p corrected for all those pairs."""
     correction: Correction = CORRECTION
     separated: bool
-    """Whether ``p_adjusted`` is below 0.05."""
+    """Whether ``p_adjusted`` is below 0.05; false if it is unknown."""
     power: float = POWER
     scenes_needed: int | None = None
-    """Scenes with which one comparison would detect a true difference of this size with this power, if the
-    numbers of characters and situations grow in proportion. Null if unknown or more than a million."""
+    """Scenes (as many characters as situations) with which one comparison would detect a true difference of
+    this size with this power. Null if unknown or more than a million."""
+    scenes_needed_low: int | None = None
+    scenes_needed_high: int | None = None
+    """80% range of ``scenes_needed``; ``scenes_needed_high`` is null if it is more than a million."""
     reason: str | None
     """Why a number is null."""
 
@@ -85,22 +86,24 @@ def separation(frames: Frames, player: str, other: str, weights: Weights | None 
     )
     if result.scenes < 2:
         return result
-    difference = float(pair["difference"]) * (1 if pair["player"] == player else -1)
-    error, df = float(pair["standard_error"]), float(pair["df"])
-    ends = interval_of(difference, error, df, result.scenes)
-    if error > 1e-12:
-        needed = scenes_needed(difference, error, result.scenes, df)
-        reason = None if needed else "there is no difference, or a million scenes would not detect it"
-    else:
-        needed, reason = None, "the difference is the same in every scene, so its error is unknown"
+    sign = 1 if pair["player"] == player else -1
+    difference = published(sign * float(pair["difference"]))
+    if math.isnan(float(pair["p"])):
+        reason = "the difference is the same in every scene, so its error is unknown"
+        return result.model_copy(update={"difference": difference, "reason": reason})
+    ends = interval_of(difference, float(pair["standard_error"]), float(pair["df"]), result.scenes)
+    values = dict(zip(grid.players, grid.values, strict=True))
+    needed = scenes_needed(difference, pair_components(values[player] - values[other]))
     return result.model_copy(
         update={
-            "difference": published(difference),
+            "difference": difference,
             "low": ends.low,
             "high": ends.high,
             "p": published(float(pair["p"])),
             "p_adjusted": published(float(pair["p_adjusted"])),
-            "scenes_needed": needed,
-            "reason": reason,
+            "scenes_needed": needed and needed.scenes,
+            "scenes_needed_low": needed and needed.low,
+            "scenes_needed_high": needed and needed.high,
+            "reason": None if needed else NO_NUMBER,
         }
     )

@@ -89,8 +89,8 @@ def _summary(context: BoardContext) -> str:
     summary = f"The data separate {separated} of {pairs} of players."
     if robust.detectable_difference is not None:
         summary += (
-            f" A difference of {robust.detectable_difference:.2f} between two typical players would be"
-            " detected 80% of the time."
+            f" They would separate two typical players that differ by {robust.detectable_difference:.2f}"
+            " 80% of the time."
         )
     return summary
 
@@ -101,7 +101,13 @@ def shard(context: BoardContext, player: str) -> str:
     data = {
         "scenes": {scene: [cell.score, cell.state] for scene, cell in context.cells[player].items()},
         "pairs": {
-            paths.slug(other): [pair.difference, pair.half, pair.scenes, pair.separated, pair.needed]
+            paths.slug(other): [
+                pair.difference,
+                pair.half,
+                pair.scenes,
+                pair.separated,
+                pair.needed and [pair.needed.scenes, pair.needed.low, pair.needed.high],
+            ]
             for other, pair in pairs.items()
         },
     }

@@ -150,7 +150,7 @@ def _numbers(scores: WeightedScore | BoardRow | None) -> _Numbers:
 def _robust(row: BoardRow) -> _Numbers:
     if row.robust is None:
         return _NOTHING
-    return row.robust.group, row.robust.score, row.robust.low, row.robust.high, None, None, None
+    return row.robust.rank, row.robust.score, row.robust.low, row.robust.high, None, None, None
 
 
 def _spans(evidence: BoardEvidence) -> Iterator[tuple[float, float]]:

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeVar
 
-import numpy as np
 from pydantic import JsonValue
 from scipy import stats
 
@@ -24,7 +23,8 @@ from bench.scores.analyses.texts import no_turns
 from bench.scores.board import Board, BoardRow, WeightedScore
 from bench.scores.bootstrap import CONFIDENCE
 from bench.scores.frame import Frames
-from bench.scores.robust import paired_differences, robust_grid, scenes_needed
+from bench.scores.planning import ScenesNeeded, pair_components, scenes_needed
+from bench.scores.robust import paired_differences, robust_grid
 from bench.scores.weights import EQUAL, standard_weightings
 
 PAIRS_UP_TO = 100
@@ -124,9 +124,8 @@ class Pair:
     scenes: int
     separated: bool
     """Whether they differ significantly, corrected for all pairs of the board."""
-    needed: int | None
-    """Scenes needed to detect this difference 80% of the time; None: see
-    :func:`bench.scores.robust.scenes_needed`."""
+    needed: ScenesNeeded | None
+    """Scenes needed to detect a difference that is not significant yet; None if it is, or if unknown."""
 
 
 @dataclass(frozen=True)
@@ -205,23 +204,22 @@ def evidence_of(loaded: LoadedBoard, catalog: Catalog | None = None) -> BoardEvi
 def _pairs(frames: Frames) -> dict[str, dict[str, Pair]]:
     if facts_of(frames.protocol).scale is None:
         return {}
-    equal = standard_weightings(frames.criteria)[EQUAL]
-    table = paired_differences(robust_grid(frames, equal))
+    grid = robust_grid(frames, standard_weightings(frames.criteria)[EQUAL])
+    table = paired_differences(grid)
     table["half"] = stats.t.ppf((1 + CONFIDENCE) / 2, table["df"]) * table["standard_error"]
-    numbers = table[["difference", "half", "standard_error", "df"]].to_numpy(dtype=np.float64)
-    columns = [table[name].tolist() for name in ("player", "other", "scenes", "separated")]
+    values = dict(zip(grid.players, grid.values, strict=True))
+    columns = [
+        table[name].tolist() for name in ("player", "other", "difference", "half", "scenes", "separated")
+    ]
     pairs: dict[str, dict[str, Pair]] = {}
-    for player, other, scenes, separated, row in zip(*columns, numbers.tolist(), strict=True):
-        difference, half, error, df = row
+    for player, other, difference, half, scenes, separated in zip(*columns, strict=True):
         if math.isnan(difference):
             continue
-        rest = (
-            None if math.isnan(half) else paper.published(half),
-            scenes,
-            separated,
-            scenes_needed(difference, error, scenes, df) if error > 1e-12 else None,
-        )
         shown = paper.published(difference)
+        needed = None
+        if not separated and not math.isnan(half):
+            needed = scenes_needed(shown, pair_components(values[player] - values[other]))
+        rest = (None if math.isnan(half) else paper.published(half), scenes, separated, needed)
         pairs.setdefault(player, {})[other] = Pair(shown, *rest)
         pairs.setdefault(other, {})[player] = Pair(-shown + 0.0, *rest)
     return pairs

@@ -107,9 +107,9 @@ def signed(number: float | None, digits: int = 2) -> str | Markup:
 
 
 def rank_range(robust: RobustScore) -> str:
-    """The ranks that a player could plausibly hold."""
+    """The rank in the robust scoring and, in brackets, the ranks that the player could plausibly hold."""
     low, high = robust.rank_low, robust.rank_high
-    return f"{low}" if low == high else f"{low}–{high}"
+    return f"{robust.rank} ({low})" if low == high else f"{robust.rank} ({low}–{high})"
 
 
 def monogram(name: str) -> str:

@@ -83,7 +83,7 @@
   };
 
   let shown = "paper.equal.";
-  const opens = rows.map((row) => row.cells[0].querySelector("small")?.textContent);
+  const robustRanks = rows.map((row) => row.cells[0].querySelector("small")?.textContent);
   const score = () => {
     const robust = state.scoring === "robust";
     const wanted = `${robust ? "robust" : "paper"}.${state.weighting || "equal"}.${state.judge}`;
@@ -93,7 +93,8 @@
     rows.forEach((row, n) => {
       const [rank, norm, low, high] = [view.rank[n], view.norm[n], view.low[n], view.high[n]];
       const [mean, half] = [view.score[n], view.half[n]];
-      fill(row.cells[column.rank], rank, String(rank), state.weighting || state.judge ? "" : opens[n]);
+      const range = robust ? robustRanks[n]?.match(/\((.*)\)/)?.[1] : robustRanks[n];
+      fill(row.cells[column.rank], rank, String(rank), state.weighting || state.judge ? "" : range);
       draw(row.cells[column.interval], norm, low, high);
       let small = "";
       if (low !== null) small = robust ? `${fixed(low)}–${fixed(high)}` : `±${fixed(view.ci[n])}`;

@@ -86,11 +86,14 @@
     });
     line("Clearly different from the first player?", (key, n) => {
       const pair = n ? shards.get(key).pairs[players[0]] : null;
-      return pair ? (pair[3] ? "yes" : "no") : "–";
+      if (!pair) return "–";
+      return pair[1] === null ? "unknown" : pair[3] ? "yes" : "no";
     });
-    line("Scenes needed to detect this difference", (key, n) => {
+    line("Scenes needed to detect this difference (80% range)", (key, n) => {
       const pair = n ? shards.get(key).pairs[players[0]] : null;
-      return pair && pair[4] !== null ? pair[4].toLocaleString("en") : "–";
+      if (!pair || !pair[4]) return "–";
+      const [scenes, low, high] = pair[4].map((n) => (n === null ? "a million" : n.toLocaleString("en")));
+      return `${scenes} (${low} to ${high})`;
     });
     line("Scenes better, equal, worse than the first player", (key, n) => {
       if (!n) return "–";

@@ -18,7 +18,7 @@ from bench.scores.external import (
     read_published,
 )
 from bench.scores.frame import load
-from bench.scores.rankmap import Ours, RankMap, board_rank_map, matched, rank_map
+from bench.scores.rankmap import Ours, RankMap, board_list, board_rank_map, matched, rank_map
 from bench.scores.robust import told_apart
 from bench.scores.weights import standard_weightings
 from tests.synthetic import make_tree
@@ -74,7 +74,7 @@ def test_ranks_left_open_by_pairs_are_worked_by_hand() -> None:
 
 
 def test_ranks_left_open_are_the_boards_where_the_list_has_all_its_players(tmp_path: Path) -> None:
-    made = make_tree(tmp_path, players=6, characters=4, situations=4, seed=5)
+    made = make_tree(tmp_path, players=6, characters=8, situations=8, seed=5)
     frames = load(made.tree, "synthetic", "en")
     scores = {name.upper(): float(n) for n, name in enumerate(made.players)}
     board = board_of(frames)
@@ -253,3 +253,23 @@ def test_name_that_stands_for_two_models_is_refused(tmp_path: Path) -> None:
     (tmp_path / "aliases.toml").write_text('[A]\nids = ["x"]\n[B]\nids = ["x"]\n', encoding="utf-8")
     with pytest.raises(CatalogError, match="'A' and for 'B'"):
         load_aliases(tmp_path)
+
+
+def test_two_players_cannot_be_one_listed_model() -> None:
+    players = [Ours("cold", "Cold", "F", "m-1", 3), Ours("warm", "Warm", "F", "m-2", 4)]
+    with pytest.raises(UserError, match="'M'") as caught:
+        matched(players, listed(M=1), [alias("A", "cold", other="M"), alias("B", "warm", other="M")])
+    assert "cold" in caught.value.line()
+    assert "warm" in caught.value.line()
+
+
+def test_a_name_that_is_another_players_id_does_not_join_the_two(tmp_path: Path) -> None:
+    made = make_tree(tmp_path, players=4, characters=2, situations=2, seed=5)
+    board = board_of(load(made.tree, "synthetic", "en"))
+    first, second = board.rows[:2]
+    named = board.model_copy(
+        update={"rows": (first.model_copy(update={"name": second.player}), *board.rows[1:])}
+    )
+    listed_board, aliases = board_list(board, named, "Other")
+    assert len(listed_board.scores) == 4
+    assert len({alias.names[listed_board.name] for alias in aliases}) == 4

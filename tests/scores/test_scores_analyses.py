@@ -280,6 +280,18 @@ def test_preference_that_cannot_be_told_says_why(
     assert reason in str(made["reason"])
 
 
+@pytest.mark.parametrize("family", ["", "unknown", "Unknown "])
+def test_models_of_unknown_family_are_not_of_one_family(evidence: Evidence, family: str) -> None:
+    judged(evidence, "kin", family, 5, 3)
+    judged(evidence, "x", "X", 3, 3)
+    models = {"ja": JudgeModel("m-a", family), "jb": JudgeModel("m-b", family)}
+    table = preference(frames_of(evidence), models)
+    for judge in ("ja", "jb"):
+        made = row(table, judge=judge, kind="family")
+        assert made["preference"] is None
+        assert "family is unknown" in str(made["reason"])
+
+
 def test_judge_that_is_a_player_is_known_without_a_catalog(evidence: Evidence) -> None:
     evidence.played("ja", {"c/s": {"ja": flat(5), "jb": flat(4)}})
     evidence.player("ja", family="A", model="m-1")

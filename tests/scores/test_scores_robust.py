@@ -12,24 +12,22 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.power import TTestPower
 
-from bench.scores.bootstrap import Array, draw_counts, draw_indices, stable_stream
+from bench.scores.bootstrap import Array
+from bench.scores.clusters import MOST_CELLS, clustered, clustered_differences
+from bench.scores.planning import detectable_difference
 from bench.scores.robust import (
     Grid,
     adjusted,
-    detectable_difference,
     grid,
     intervals,
     paired_differences,
     power_of,
     rank_intervals,
-    scenes_needed,
     separability,
-    standard_error,
-    two_way_means,
 )
 
 
-def clustered(seed: int, character: float, situation: float, noise: float = 0.3) -> Array:
+def simulated(seed: int, character: float, situation: float, noise: float = 0.3) -> Array:
     """Differences on 8 x 8 scenes with effects of characters and situations, mean 0."""
     rng = np.random.default_rng(seed)
     effects = rng.normal(0, character, (8, 1)) + rng.normal(0, situation, (1, 8))
@@ -44,9 +42,15 @@ def as_grid(values: Array) -> Grid:
     return Grid(names[0], names[1], names[2], values)
 
 
+def standard_error(differences: Array) -> tuple[float, float]:
+    """Standard error and degrees of freedom of one mean."""
+    made = clustered(differences[np.newaxis])
+    return float(made.error[0]), float(made.df[0])
+
+
 @pytest.mark.parametrize("holes", [0, 9])
 def test_standard_error_is_the_two_way_clustered_one_of_statsmodels(holes: int) -> None:
-    data = clustered(1, 0.4, 0.3)
+    data = simulated(4, 0.4, 0.4)  # with effects on both sides, so that the formula is not bounded
     data.ravel()[np.random.default_rng(2).permutation(64)[:holes]] = math.nan
     have = ~np.isnan(data)
     groups = np.column_stack([index[have] for index in np.indices((8, 8))])
@@ -54,17 +58,41 @@ def test_standard_error_is_the_two_way_clustered_one_of_statsmodels(holes: int) 
     assert standard_error(data)[0] == pytest.approx(fit.bse[0], rel=1e-9)
 
 
-def test_without_clusters_it_is_the_paired_t_test() -> None:
-    # rows and columns sum to zero, so that clustering would find nothing: the plain error is the floor
-    rng = np.random.default_rng(3)
-    data = rng.normal(0, 1, (8, 8))
-    data = data - data.mean(axis=0) - data.mean(axis=1, keepdims=True) + data.mean() + 0.2
-    values = np.stack([data + 3, np.full((8, 8), 3.0)])
-    found = paired_differences(as_grid(values), "none").iloc[0]
-    theirs = stats.ttest_rel(values[0].ravel(), values[1].ravel())
-    assert found["p"] == pytest.approx(theirs.pvalue, rel=1e-9)
-    assert found["df"] == 63
-    assert found["difference"] == pytest.approx(0.2)
+def test_the_variance_never_falls_short_of_either_side() -> None:
+    """Rows sum to zero, so the formula for two-way clusters would fall below the variance by situation."""
+    data = np.random.default_rng(3).normal(0, 1, (8, 8))
+    data = data - data.mean(axis=1, keepdims=True) + 0.2
+    error, df = standard_error(data)
+    assert error == pytest.approx(stats.sem(data.mean(axis=0)), rel=1e-9)
+    assert df == 7
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_degrees_of_freedom_are_at_least_those_of_the_smaller_side(seed: int) -> None:
+    data = simulated(seed, 0.2, 0.2)[:3, :5]
+    assert standard_error(data)[1] >= 2
+
+
+def test_boards_of_equal_players_separate_no_pair_more_often_than_promised() -> None:
+    """The false discovery rate of 5% is the share of boards on which any pair is separated."""
+    wrong = 0
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        values = 3.5 + rng.normal(0, 0.25, (1, 8, 1)) + rng.normal(0, 0.25, (1, 1, 8))
+        values = values + rng.normal(0, 0.2, (63, 8, 1)) + rng.normal(0, 0.2, (63, 1, 8))
+        values = values + rng.normal(0, 0.35, (63, 8, 8))
+        wrong += bool(paired_differences(as_grid(values))["separated"].any())
+    assert wrong <= 4  # without the lower bound on the variance it would be 7 to 11
+
+
+def test_many_pairs_are_compared_in_parts_with_the_same_result() -> None:
+    values = np.random.default_rng(1).normal(3, 1, (4, 700, 800))
+    assert values[0].size < MOST_CELLS < 6 * values[0].size
+    first, second = np.triu_indices(4, 1)
+    parts = clustered_differences(values, first, second)
+    whole = clustered(values[first] - values[second])
+    for name in ("mean", "variance", "df", "n"):
+        assert getattr(parts, name) == pytest.approx(getattr(whole, name))
 
 
 @pytest.mark.parametrize(("character", "situation"), [(0, 0), (0.1, 0.1), (0.3, 0.1)])
@@ -73,14 +101,14 @@ def test_equal_players_are_called_different_about_as_often_as_promised(
 ) -> None:
     wrong = 0
     for seed in range(600):
-        data = clustered(seed, character, situation)
+        data = simulated(seed, character, situation)
         error, df = standard_error(data)
         wrong += 2 * stats.t.sf(abs(data.mean()) / error, df) < 0.05
     assert 0.005 < wrong / 600 < 0.075
 
 
 def test_taking_scenes_for_independent_would_not_keep_the_promise() -> None:
-    wrong = sum(stats.ttest_1samp(clustered(seed, 0.3, 0.1).ravel(), 0).pvalue < 0.05 for seed in range(300))
+    wrong = sum(stats.ttest_1samp(simulated(seed, 0.3, 0.1).ravel(), 0).pvalue < 0.05 for seed in range(300))
     assert wrong / 300 > 0.3
 
 
@@ -107,18 +135,8 @@ def test_pairs_without_a_common_scene_are_not_corrected_for() -> None:
 
 def test_detectable_difference_is_that_of_statsmodels() -> None:
     effect = TTestPower().solve_power(nobs=64, alpha=0.05, power=0.8)
-    assert detectable_difference(0.5 / 8, 63) == pytest.approx(0.5 * effect, rel=1e-4)
-
-
-@pytest.mark.parametrize("difference", [0.05, 0.1, 0.3])
-def test_scenes_needed_are_those_of_statsmodels(difference: float) -> None:
-    needed = TTestPower().solve_power(effect_size=difference / 0.5, alpha=0.05, power=0.8)
-    assert scenes_needed(difference, 0.5 / 8, 64) == pytest.approx(math.ceil(needed), abs=1)
-
-
-def test_no_difference_is_never_found() -> None:
-    assert scenes_needed(0.0, 0.1, 64) is None
-    assert scenes_needed(1e-6, 0.1, 64) is None
+    assert detectable_difference(0.5 / 8, 63, width=4) == pytest.approx(0.5 * effect, rel=1e-4)
+    assert detectable_difference(0.5 / 8, 63, width=0.1) is None
 
 
 def test_power_grows_with_the_difference_up_to_one() -> None:
@@ -128,30 +146,26 @@ def test_power_grows_with_the_difference_up_to_one() -> None:
     assert powers[-1] == pytest.approx(1)
 
 
-def test_two_way_resampling_draws_characters_and_situations() -> None:
-    rng = np.random.default_rng(5)
-    values = rng.normal(4, 0.5, (3, 4, 5))
-    values[1, 2, 3] = math.nan
-    found = two_way_means(as_grid(values), 50, ["k"])
-    stream = stable_stream("k")
-    characters = draw_indices(stream, 4, 50)
-    situations = draw_indices(stream, 5, 50)
-    for n in range(50):
-        drawn = values[:, characters[n]][:, :, situations[n]]
-        assert found[n] == pytest.approx(np.nanmean(drawn.reshape(3, -1), axis=1))
+@pytest.mark.parametrize(("character", "situation"), [(0.0, 0.0), (0.3, 0.1), (0.3, 0.3)])
+def test_a_players_interval_holds_the_truth_as_often_as_promised(character: float, situation: float) -> None:
+    held = 0
+    for seed in range(400):
+        table = intervals(as_grid(4 + simulated(seed, character, situation)[np.newaxis]))
+        held += bool(table["low"].iloc[0] <= 4 <= table["high"].iloc[0])
+    assert 0.92 < held / 400 < 0.985
 
 
 def test_two_way_interval_is_wider_where_characters_differ() -> None:
-    values = np.stack([4 + clustered(1, 0.0, 0.0), 4 + clustered(1, 0.5, 0.0)])
-    table = intervals(as_grid(values), 2000, ["w"])
+    values = np.stack([4 + simulated(1, 0.0, 0.0), 4 + simulated(1, 0.5, 0.0)])
+    table = intervals(as_grid(values))
     width = table["high"] - table["low"]
     assert width.iloc[1] > 2 * width.iloc[0]
     assert ((table["low"] < table["score"]) & (table["score"] < table["high"])).all()
 
 
 def pairs_of(sure: list[tuple[str, str]], unsure: list[tuple[str, str]]) -> pd.DataFrame:
-    rows = [(a, b, 1.0, True) for a, b in sure] + [(b, a, -0.1, False) for a, b in unsure]
-    return pd.DataFrame(rows, columns=["player", "other", "difference", "separated"])
+    rows = [(a, b, 1.0, 0.01, True) for a, b in sure] + [(b, a, -0.1, 0.5, False) for a, b in unsure]
+    return pd.DataFrame(rows, columns=["player", "other", "difference", "p", "separated"])
 
 
 def test_rank_intervals_and_groups_by_hand() -> None:
@@ -166,19 +180,30 @@ def test_rank_intervals_and_groups_by_hand() -> None:
 
 
 def test_single_player_has_rank_one_and_no_pairs() -> None:
-    only = as_grid(4 + clustered(1, 0.1, 0.1)[np.newaxis])
+    only = as_grid(4 + simulated(1, 0.1, 0.1)[np.newaxis])
     pairs = paired_differences(only)
     assert pairs.empty
     assert separability(pairs) is None
-    table = rank_intervals(intervals(only, 50, ["s"])["score"], pairs)
+    table = rank_intervals(intervals(only)["score"], pairs)
     assert table.iloc[0][["rank_low", "rank_high", "group"]].tolist() == [1, 1, 1]
 
 
-def test_players_with_equal_scores_everywhere_are_not_separated() -> None:
-    same = np.full((2, 8, 8), 4.0)
-    assert not paired_differences(as_grid(same))["separated"].any()
-    same[1] = 3.0
-    assert paired_differences(as_grid(same))["separated"].all()
+@pytest.mark.parametrize(
+    "values",
+    [np.stack([np.full((8, 8), 4.0), np.full((8, 8), 3.0)]), np.array([[[4.0]], [[3.0]]])],
+    ids=["constant scores", "one scene"],
+)
+def test_what_cannot_be_known_is_neither_certain_nor_zero(values: Array) -> None:
+    pairs = paired_differences(as_grid(values))
+    assert pairs["difference"].tolist() == [1.0]
+    assert pairs[["standard_error", "p", "p_adjusted"]].isna().all(axis=None)
+    assert not pairs["separated"].any()
+    assert separability(pairs) is None
+    table = intervals(as_grid(values))
+    assert table["score"].tolist() == [4.0, 3.0]
+    assert table[["low", "high"]].isna().all(axis=None)
+    ranks = rank_intervals(table["score"], pairs)
+    assert ranks[["rank", "rank_low", "rank_high"]].to_numpy().tolist() == [[1, 1, 2], [2, 1, 2]]
 
 
 def test_grid_places_scores_and_leaves_holes() -> None:
@@ -190,26 +215,29 @@ def test_grid_places_scores_and_leaves_holes() -> None:
     assert made.values.tolist() == pytest.approx(np.array([[[1, math.nan]], [[math.nan, 2]]]), nan_ok=True)
 
 
-def test_items_of_a_data_set_are_resampled_with_their_character() -> None:
-    """Against one-way resampling of characters' sums, drawn by the same stream."""
+def test_items_of_a_data_set_are_clustered_by_their_character() -> None:
+    """Against statsmodels: each item (situation) has one character, so only characters are clusters."""
     rng = np.random.default_rng(5)
-    values = np.full((2, 6, 17), np.nan)
+    values = np.full((6, 17), np.nan)
+    groups: list[int] = []
+    scores: list[float] = []
     column = 0
     for character, items in enumerate((1, 2, 3, 3, 4, 4)):
-        values[:, character, column : column + items] = rng.normal(3, 1, (2, items))
+        drawn = rng.normal(3, 1, items) + rng.normal(0, 1)
+        values[character, column : column + items] = drawn
+        groups += [character] * items
+        scores += drawn.tolist()
         column += items
-    means = two_way_means(as_grid(values), 500, ["items"])
-    counts = draw_counts(stable_stream("items"), 6, 500)
-    known = np.nan_to_num(values).sum(axis=2) @ counts.T
-    expected = known / ((~np.isnan(values)).sum(axis=2) @ counts.T)
-    np.testing.assert_allclose(means, expected.T, atol=1e-11)
+    fit = sm.OLS(scores, np.ones(17)).fit(cov_type="cluster", cov_kwds={"groups": groups})
+    error, df = standard_error(values)
+    assert error == pytest.approx(fit.bse[0], rel=1e-9)
+    assert df == 5
 
 
-def test_one_item_a_character_is_the_plain_bootstrap() -> None:
+def test_one_item_a_character_is_the_t_interval() -> None:
     values = np.full((1, 40, 40), np.nan)
     scores = np.random.default_rng(6).normal(50, 10, 40)
     np.fill_diagonal(values[0], scores)
-    low, high = np.quantile(two_way_means(as_grid(values), 4000, ["one"])[:, 0], [0.025, 0.975])
-    found = stats.bootstrap((scores,), np.mean, method="percentile", rng=np.random.default_rng(7))
-    assert low == pytest.approx(found.confidence_interval.low, abs=0.3)
-    assert high == pytest.approx(found.confidence_interval.high, abs=0.3)
+    table = intervals(as_grid(values))
+    low, high = stats.t.interval(0.95, 39, scores.mean(), stats.sem(scores))
+    assert (table["low"].iloc[0], table["high"].iloc[0]) == pytest.approx((low, high))

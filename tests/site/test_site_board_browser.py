@@ -154,8 +154,11 @@ def test_robust_scoring_shows_the_numbers_of_board_json(
         for p, r in robust.items()
     }
     assert _cells(page, "norm") == norm
-    ranks = {p: text.split()[0] for p, text in _cells(page, "rank").items()}
-    assert ranks == {p: str(row["group"]) for p, row in robust.items()}
+    ranges = {
+        p: str(row["rank_low"]) + ("" if row["rank_low"] == row["rank_high"] else f"–{row['rank_high']}")
+        for p, row in robust.items()
+    }
+    assert _cells(page, "rank") == {p: f"{row['rank']} {ranges[p]}" for p, row in robust.items()}
     assert page.locator("select[name=judge]").is_disabled()
     assert set(_cells(page, "score").values()) == {"–"}
     page.select_option("select[name=scoring]", "")

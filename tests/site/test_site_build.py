@@ -95,8 +95,9 @@ def test_board_page_shows_the_numbers_of_board_json(small_site: Path) -> None:
     for lacking in ("conversations_failed", "conversations_missing", "judgements_failed"):
         assert any(row[lacking] for row in data["rows"]), lacking
     for cells, row in zip(rows, data["rows"], strict=True):
-        low, high = row["robust"]["rank_low"], row["robust"]["rank_high"]
-        assert cells[0].text == f"{row['rank']} {low}" + (f"–{high}" if high != low else "")
+        robust, low, high = (row["robust"][name] for name in ("rank", "rank_low", "rank_high"))
+        assert low <= robust <= high
+        assert cells[0].text == f"{row['rank']} {robust} ({low}" + (f"–{high})" if high != low else ")")
         assert cells[1].text == f"no {row['name']} {row['weights']}"
         assert cells[3].text == f"{row['length_norm_score']:.2f} ±{row['length_norm_ci']:.2f}"
         assert cells[4].text == f"{row['score']:.2f} ±{row['score_ci']:.2f}"

@@ -51,7 +51,7 @@ def preference(frames: Frames, models: Mapping[str, JudgeModel]) -> pd.DataFrame
         for kind in ("self", "family"):
             own, reason = _own(frames.players, models.get(judge), kind)
             rivals = [j for j in frames.judges if j != judge and _other_family(models, judge, j)]
-            families = {known.family for known in models.values()}
+            families = {known.family for known in models.values() if not unknown_family(known.family)}
             rest = [info.player for info in frames.players if info.family not in families]
             reason = reason or _lacking(frames, judge, rivals, rest)
             made, chance = Estimate(None, None, None, 0, reason), None
@@ -81,12 +81,22 @@ def _own(players: Sequence[PlayerInfo], judge: JudgeModel | None, kind: str) -> 
     if kind == "self":
         own = [info.player for info in players if info.model == judge.model]
         return own, None if own else "the judge is not a player of this board"
+    if unknown_family(judge.family):
+        return [], "the judge's family is unknown"
     own = [info.player for info in players if info.family == judge.family and info.model != judge.model]
     return own, None if own else f"no other player of this board is of the family {judge.family}"
 
 
 def _other_family(models: Mapping[str, JudgeModel], judge: str, other: str) -> bool:
-    return judge in models and other in models and models[judge].family != models[other].family
+    if judge not in models or other not in models:
+        return False
+    one, two = models[judge].family, models[other].family
+    return one != two and not unknown_family(one) and not unknown_family(two)
+
+
+def unknown_family(family: str) -> bool:
+    """Whether a family is not known. Two models of unknown family are not of one family."""
+    return family.strip().casefold() in ("", "unknown")
 
 
 def _lacking(frames: Frames, judge: str, rivals: list[str], rest: list[str]) -> str | None:

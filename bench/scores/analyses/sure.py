@@ -1,7 +1,7 @@
 """Means and slopes with intervals when scenes share characters and situations.
 
 Every interval here is two-way clustered (Cameron, Gelbach and Miller; see
-:func:`bench.scores.robust.standard_error`) with Student's t: scenes of one character, or of one situation,
+:func:`bench.scores.clusters.clustered`) with Student's t: scenes of one character, or of one situation,
 are not independent of each other.
 """
 
@@ -15,10 +15,11 @@ import pandas as pd
 from scipy import stats
 
 from bench.scores.bootstrap import CONFIDENCE, Array
+from bench.scores.clusters import clustered
 from bench.scores.paper import published
-from bench.scores.robust import standard_error
 
 FEW = "fewer than two scenes: no interval"
+SAME = "the same value in every scene: no interval"
 
 
 @dataclass(frozen=True)
@@ -50,8 +51,10 @@ def grid_estimate(values: Array) -> Estimate:
     mean = math.fsum(known) / n
     if n < 2:
         return Estimate(published(mean), None, None, n, FEW)
-    error, df = standard_error(values)
-    return interval_of(mean, error, df, n)
+    made = clustered(values[np.newaxis])
+    if math.isnan(made.df[0]):
+        return Estimate(published(mean), None, None, n, SAME)
+    return interval_of(mean, float(made.error[0]), float(made.df[0]), n)
 
 
 def interval_of(value: float, error: float, df: float, n: int) -> Estimate:
