@@ -29,7 +29,7 @@ def alpha_of(table: pd.DataFrame, resampling: Resampling) -> Coefficient:
     if len(np.unique(scored[~np.isnan(scored)])) < 2:
         return Coefficient(n=n, value=None, reason="all scores are the same, so alpha is undefined")
     value = float(krippendorff.alpha(scored.T, level_of_measurement="ordinal"))
-    low, high, reason = resampling.interval(mask, lambda counts: resampled_alpha(scored, counts))
+    low, high, reason = resampling.interval(mask, lambda: resampling.over(mask, scored, resampled_alpha))
     return Coefficient(n=n, value=round(value, NOISE_DECIMALS) + 0.0, low=low, high=high, reason=reason)
 
 

@@ -6,13 +6,13 @@ the counts and average ranks. Those are half-integers, so the values are exact a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from scipy import stats
+from scipy import sparse, stats
 
 from bench.records import Record, sha256_of
 from bench.scores.bootstrap import (
@@ -32,6 +32,8 @@ MANY = 50
 below 0.0001, and with this many pairs the two agree."""
 LEAST_BY_ORDERS = 1 / (1 + DRAWS)
 """The smallest p that random orders can show."""
+CELLS_AT_ONCE = 4_000_000
+"""Most counts that are in memory at once: resamples x resampling units."""
 USABLE = 0.9
 """An interval needs a value in at least this share of the resamples."""
 UNSTEADY = "no interval: few scores differ, so too many resamples have no value"
@@ -89,14 +91,33 @@ class Resampling:
         self._resamples = resamples
         self._drawn: dict[bytes, Array] = {}
 
-    def counts(self, mask: Mask) -> Array:
-        """How often each item of ``mask`` was drawn: resamples x items of the mask."""
+    def over(self, mask: Mask, rows: Array, values: Callable[[Array, Array], Array]) -> Array:
+        """``values(distinct rows, how often each was drawn)`` in each resample of the items of ``mask``.
+
+        ``rows`` holds the scores of each of these items. Items with equal scores are counted together, and
+        resamples are drawn a few at a time, so that memory does not grow with the number of items.
+        """
+        distinct, place = _distinct(rows)
+        units, at = np.unique(self._units[mask], return_inverse=True)
+        ones = np.ones(len(place))
+        share = sparse.csr_array((ones, (place, at)), shape=(len(distinct), len(units)))
+        parts = [values(distinct, (share @ counts.T).T) for counts in self._draws(mask, len(units))]
+        return np.concatenate(parts)
+
+    def _draws(self, mask: Mask, units: int) -> Iterator[Array]:
+        """How often each resampling unit of ``mask`` was drawn, a few resamples at a time."""
         key = mask.tobytes()
-        if key not in self._drawn:
-            units, at = np.unique(self._units[mask], return_inverse=True)
-            stream = stable_stream(*self._key, sha256_of(self._items[mask].tolist()))
-            self._drawn[key] = draw_counts(stream, len(units), self._resamples)[:, at]
-        return self._drawn[key]
+        if key in self._drawn:
+            yield self._drawn[key]
+            return
+        stream = stable_stream(*self._key, sha256_of(self._items[mask].tolist()))
+        size = max(2, CELLS_AT_ONCE // units // 2 * 2)  # even, since a number of the stream gives two indices
+        if size >= self._resamples:
+            self._drawn[key] = draw_counts(stream, units, self._resamples)
+            yield self._drawn[key]
+            return
+        for start in range(0, self._resamples, size):
+            yield draw_counts(stream, units, min(size, self._resamples - start))
 
     def too_few(self, mask: Mask) -> str | None:
         """Why the items of ``mask`` have no interval; None if they belong to enough units."""
@@ -105,11 +126,11 @@ class Resampling:
             return None
         return f"an interval needs {LEAST_FOR_INTERVAL} resampling units; there are {units}"
 
-    def interval(self, mask: Mask, values: Callable[[Array], Array]) -> Interval:
-        """The 95% percentile interval of ``values(counts)`` over the resamples of ``mask``."""
+    def interval(self, mask: Mask, values: Callable[[], Array]) -> Interval:
+        """The 95% percentile interval of ``values()``, one value for each resample of ``mask``."""
         if reason := self.too_few(mask):
             return None, None, reason
-        known, steady = with_value(values(self.counts(mask)))
+        known, steady = with_value(values())
         if not steady:
             return None, None, UNSTEADY
         low, high = interval(known[:, np.newaxis])
@@ -142,6 +163,19 @@ def resampled_spearman(x: Array, y: Array, counts: Array) -> Array:
     sums = (weighted * b).sum(axis=1)
     values: Array = np.divide(sums, scale, out=np.full_like(sums, np.nan), where=scale > 0)
     return values
+
+
+def _spearman_of(rows: Array, counts: Array) -> Array:
+    return resampled_spearman(rows[:, 0], rows[:, 1], counts)
+
+
+def _distinct(rows: Array) -> tuple[Array, npt.NDArray[np.intp]]:
+    """The distinct rows, and which of them each row is. Missing values are equal."""
+    table = pd.DataFrame(rows)
+    place = table.groupby(list(table.columns), dropna=False, sort=True).ngroup().to_numpy()
+    distinct = np.empty((int(place.max()) + 1, rows.shape[1]))
+    distinct[place] = rows
+    return distinct, place
 
 
 class Against:
@@ -200,14 +234,14 @@ class Against:
         """The correlation of one column with people in each resample."""
         key = (name, mask.tobytes())
         if key not in self._resampled:
-            counts = self._resampling.counts(mask)
-            self._resampled[key] = resampled_spearman(self._columns[name][mask], self._people[mask], counts)
+            rows = np.column_stack([self._columns[name][mask], self._people[mask]])
+            self._resampled[key] = self._resampling.over(mask, rows, _spearman_of)
         return self._resampled[key]
 
     def _interval(self, name: str, mask: Mask, value: float) -> Interval:
         if abs(value) > 1 - SAME:
             return None, None, self._resampling.too_few(mask) or PERFECT
-        return self._resampling.interval(mask, lambda _: self._values(name, mask))
+        return self._resampling.interval(mask, lambda: self._values(name, mask))
 
 
 def _rounded(values: pd.Series) -> Array:

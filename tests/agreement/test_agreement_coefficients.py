@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from bench.agreement.coefficients import MANY, Against, Resampling, resampled_spearman
+from bench.agreement.coefficients import MANY, Against, Mask, Resampling, resampled_spearman
+from bench.scores.bootstrap import Array
 from bench.scores.correlation import DRAWS
 
 pytestmark = pytest.mark.filterwarnings("error")
@@ -86,9 +87,35 @@ def test_no_p_that_is_more_than_0_is_rounded_to_0(noise: float) -> None:
     assert 0 < p < 1e-6
 
 
+def counts_of(draws: Resampling, mask: Mask) -> Array:
+    """How often each item of ``mask`` was drawn: resamples x items."""
+    numbers = np.arange(float(mask.sum()))[:, np.newaxis]
+    return draws.over(mask, numbers, lambda rows, counts: counts)
+
+
+def test_few_resamples_at_a_time_are_the_same_resamples(monkeypatch: pytest.MonkeyPatch) -> None:
+    mask = np.ones(31, dtype=bool)
+    units = [f"p{at % 7}" for at in range(31)]
+    at_once = [counts_of(resampling(31, of, resamples=101), mask) for of in (None, units)]
+    for cells in (1, 100, 500):
+        monkeypatch.setattr("bench.agreement.coefficients.CELLS_AT_ONCE", cells)
+        parts = [counts_of(resampling(31, of, resamples=101), mask) for of in (None, units)]
+        for one, other in zip(at_once, parts, strict=True):
+            assert np.array_equal(one, other)
+
+
+def test_items_with_equal_scores_are_counted_together_without_a_difference() -> None:
+    people, sides = likert(80, 2)
+    draws, mask = resampling(80), np.ones(80, dtype=bool)
+    rows = np.column_stack([sides["a"], people])
+    grouped = draws.over(mask, rows, lambda r, counts: resampled_spearman(r[:, 0], r[:, 1], counts))
+    single = resampled_spearman(rows[:, 0], rows[:, 1], counts_of(draws, mask))
+    assert np.array_equal(grouped, single)
+
+
 def test_resamples_are_those_of_scipy() -> None:
     people, sides = likert(30, 4)
-    counts = resampling(30, resamples=50).counts(np.ones(30, dtype=bool))
+    counts = counts_of(resampling(30, resamples=50), np.ones(30, dtype=bool))
     made = resampled_spearman(sides["a"].to_numpy(), people.to_numpy(), counts)
     for row, value in zip(counts, made, strict=True):
         at = np.repeat(np.arange(30), row.astype(int))
@@ -101,7 +128,7 @@ def test_interval_is_the_middle_of_the_resamples() -> None:
     draws = resampling(80, resamples=1000)
     made = Against(people, sides, draws).coefficient("a")
     spread = resampled_spearman(
-        sides["a"].to_numpy(), people.to_numpy(), draws.counts(np.ones(80, dtype=bool))
+        sides["a"].to_numpy(), people.to_numpy(), counts_of(draws, np.ones(80, dtype=bool))
     )
     low, high = np.quantile(spread, [0.025, 0.975])
     assert made.low == pytest.approx(low, abs=1e-6)
@@ -110,7 +137,7 @@ def test_interval_is_the_middle_of_the_resamples() -> None:
 
 def test_players_are_drawn_with_all_their_conversations() -> None:
     units = [f"p{at % 6}" for at in range(24)]
-    counts = resampling(24, units).counts(np.ones(24, dtype=bool))
+    counts = counts_of(resampling(24, units), np.ones(24, dtype=bool))
     by_player = counts.reshape(200, 4, 6)
     assert (by_player == by_player[:, :1, :]).all()
     assert (by_player[:, 0, :].sum(axis=1) == 6).all()
@@ -171,7 +198,7 @@ def test_difference_is_paired_and_of_the_items_that_both_have() -> None:
     assert made.value == pytest.approx(
         stats.spearmanr(a, y).statistic - stats.spearmanr(b, y).statistic, abs=1e-6
     )
-    counts = draws.counts(mask)
+    counts = counts_of(draws, mask)
     error = (resampled_spearman(a, y, counts) - resampled_spearman(b, y, counts)).std(ddof=1)
     assert made.p == pytest.approx(2 * stats.norm.sf(abs(made.value or 0) / error), abs=1e-5)
 
