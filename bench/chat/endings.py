@@ -28,7 +28,7 @@ FINISH_REASONS: dict[Ending, str] = {
         stop end_turn end_of_turn stop_sequence stop_sequences stop_string stop_string_found stop_word
         stop_words stop_token stop_token_id eos eos_token eos_token_id eos_found end_of_text endoftext
         end_of_sequence end_of_message end_id im_end eot eot_id end finish finished complete completed
-        normal final success succeeded word natural tool_calls tool_call tool_use function_call
+        normal final success succeeded word natural done tool_calls tool_call tool_use function_call
         function_calls
     """,
     "length": """

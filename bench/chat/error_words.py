@@ -27,6 +27,7 @@ FILTER_WORDS = re.compile(
     r"\b(safety|filter(s|ing)?|moderation|(content|usage) polic\w+|guardrails?|sensitive|risk control"
     r"|content security)\b"
     r"|(safety|filter|filtering|moderation|guardrail\w*)\b[^.]{0,30}\b(block|reject|refus|trigger|interven|flag)"
+    r"|(safety|moderation) check\b[^.]{0,20}\bfail|content that is not (allowed|permitted)"
     r"|(trigger|fail)\w*\b[^.]{0,30}\b(content filter|safety|moderation|guardrail|content polic|inspection)"
     r"|responsible ?ai (practices|polic)|responsibleaipolicyviolation|data_?inspection_?failed"
     r"|content_policy_violation|sensitive (word|content|information|topic|material)|new_sensitive"
@@ -53,6 +54,7 @@ LENGTH_WORDS = re.compile(
     r"[^.]{0,30}\btoo (long|large|big)\b|too many (input |prompt |total )?tokens"
     r"|reduce (the length|your prompt|your input)"
     r"|(token|character)s?\b[^.]{0,40}\bexceed|exceed\w*\b[^.]{0,60}\b(tokens?|context|characters|input|prompt)\b"
+    r"|(input|prompt|messages|text)\b[^.]{0,20}\bexceeds?\b|tokens\b[^.]{0,20}\blarger than"
     r"|longer than the (model|maximum)|input length|payload size exceeds|(request|entity) (entity )?too large"
     r"|must have less than \d+ tokens|`inputs` tokens|tokens\b[^.]{0,40}\btoo large|max input characters"
     r"|超长|过长|太长|长度[^。]{0,12}(超|限制|上限)|超[出过][^。]{0,12}(长度|上下文|token|限制)"
@@ -69,6 +71,7 @@ CREDIT_WORDS = re.compile(
     r"|balance (is )?(too low|insufficient)|arrears|arrearage|余额不足|欠费",
     re.IGNORECASE,
 )
+KEY_WORDS = re.compile(r"api[ _-]?key (is )?(not valid|invalid)|invalid api[ _-]?key", re.IGNORECASE)
 ANSWER_WORDS = re.compile(
     r"\b(output|response|completion|answer|generat\w*|reply)\b|输出|生成|\b(1027|10014)\b"
 )

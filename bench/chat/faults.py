@@ -9,7 +9,7 @@ from typing import Literal
 
 from bench.catalog import Catalog
 from bench.chat.endings import ErrorKind, ending_of, word
-from bench.chat.error_words import CREDIT_WORDS, content_kind, is_about_answer
+from bench.chat.error_words import CREDIT_WORDS, KEY_WORDS, content_kind, is_about_answer
 from bench.chat.secrets import REDACTED, redacted, shown_url
 from bench.chat.signs import Signs, said_in, signs_in
 from bench.records import Usage
@@ -130,6 +130,8 @@ def fault_of(status: int, payload: object, secrets: Iterable[str], wait: float |
         return Fault("too_long", detail)
     if status in (400, 403, 429) and CREDIT_WORDS.search(f"{codes}\n{said}"):
         return Fault("user", detail, CREDIT_HINT)
+    if status == 400 and KEY_WORDS.search(said):
+        return Fault("user", detail, KEY_HINT)
     if status in STATUS_RULES:
         kind, hint = STATUS_RULES[status]
     elif status >= 500:

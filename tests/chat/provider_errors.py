@@ -117,6 +117,7 @@ ERRORS: dict[str, Sample] = {
     "vertex": (400, VERTEX, "input"),
     "gemini feedback": (400, {"promptFeedback": {"blockReason": "PROHIBITED_CONTENT"}}, "input"),
     "bedrock": (400, {"message": "This request has been blocked by our content filters."}, "input"),
+    "xai check": (403, {"code": "x", "error": "Content violates usage guidelines."}, "input"),
     "baidu": (400, _error("输入内容包含敏感信息", "content_unsafe"), "input"),
     "filter in plain text": (400, "Your prompt violates our content policy.", "input"),
     "openai context": (
@@ -157,6 +158,7 @@ ERRORS: dict[str, Sample] = {
         "too_long",
     ),
     "gemini size": (400, _error("Request payload size exceeds the limit: 20971520 bytes."), "too_long"),
+    "messages": (400, _error("messages exceed the max length limit"), "too_long"),
     "bedrock length": (
         400,
         {"__type": "ValidationException", "message": "Input is too long for requested model."},
@@ -234,6 +236,7 @@ ERRORS: dict[str, Sample] = {
     "temperature": (400, _error("temperature must be <= 1"), "rejected"),
     "suspended account": (403, _error("Your account was flagged and is suspended"), "user"),
     "no credit": (400, _error("Your credit balance is too low to access the Anthropic API."), "user"),
+    "no key with 400": (400, _error("API key not valid. Please pass a valid API key."), "user"),
     "no key": (401, _error("Content policy: invalid key", "invalid_api_key"), "user"),
     "firewall": (403, "<html><h1>Sorry, you have been blocked</h1>by a security filter</html>", "user"),
     "limit per minute": (
