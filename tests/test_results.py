@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -27,8 +28,8 @@ def tree(evidence: Evidence) -> ResultsTree:
     return evidence.tree
 
 
-def cell(**changes: str) -> Cell:
-    fields = {"suite": SUITE, "version": "1", "protocol": "p", "language": LANGUAGE}
+def cell(**changes: Any) -> Cell:
+    fields: dict[str, Any] = {"suite": SUITE, "version": "1", "protocol": "p", "language": LANGUAGE}
     return Cell(**{**fields, "player": "amy", "character": "a", "situation": "x", **changes})
 
 

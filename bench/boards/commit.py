@@ -31,11 +31,11 @@ def committable(tree: ResultsTree, suites: Mapping[str, Suite]) -> tuple[list[Re
     for suite_name, language in tree.boards():
         for info in tree.players(suite_name, language):
             label = f"{suite_name} {language} {info.player}"
+            suite = suites.get(suite_name)
+            if suite is None or language not in suite.scenes:
+                left.append(f"{label}: no suite of prompts/ says what complete means")
+                continue
             try:
-                suite = suites.get(suite_name)
-                if suite is None or language not in suite.scenes:
-                    left.append(f"{label}: no suite of prompts/ says what complete means")
-                    continue
                 fault = _fault(tree, suite, language, info.player)
             except UserError as error:
                 fault = error.line()

@@ -116,7 +116,10 @@ class _ReadOnlyDisk:
         found = self._connection.execute(
             "SELECT mode, filename, value FROM Cache WHERE key = ? AND raw = 1", (key,)
         ).fetchone()
-        return None if found is None else self._rules.fetch(*found, False)
+        if found is None:
+            return None
+        mode, filename, value = found
+        return self._rules.fetch(mode, filename, value, read=False)
 
     def close(self) -> None:
         self._connection.close()

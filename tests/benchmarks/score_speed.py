@@ -97,7 +97,7 @@ def _parts(frames: Frames, spent: Spent) -> None:
     weightings = standard_weightings(frames.criteria)
     spent.timed("  paper", lambda: paper_numbers(frames, weightings, resamples=RESAMPLES, seed=0))
     grid = spent.timed("  robust grid", lambda: robust_grid(frames, weightings[EQUAL]))
-    spent.timed("  robust intervals", lambda: intervals(grid, RESAMPLES, ["speed"]))
+    spent.timed("  robust intervals", lambda: intervals(grid))
     pairs = spent.timed("  pairs of players", lambda: paired_differences(grid))
     spent.seconds["scoring, less pairs"] = spent.seconds["scoring"] - spent.seconds["  pairs of players"]
     assert len(pairs) == len(frames.players) * (len(frames.players) - 1) // 2

@@ -117,7 +117,8 @@ KEEPING: dict[str, Damage] = {
 
 def _one_damaged(random: Random, text: str) -> str:
     at = random.randint(0, len(text))
-    return text[:at] + random.choice([*"\"{}[],:\\'", ""]) + text[at + random.randint(0, 2) :]
+    put: str = random.choice([*"\"{}[],:\\'", ""])
+    return text[:at] + put + text[at + random.randint(0, 2) :]
 
 
 # --- one reply of each role ------------------------------------------------------------------------------

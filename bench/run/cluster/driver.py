@@ -23,6 +23,7 @@ from bench.errors import CatalogError, UserError
 from bench.records import Conversation, Judgement, digest_of
 from bench.run.cluster import worker
 from bench.run.cluster.bundle import bundle_of
+from bench.run.cluster.source import SOURCE
 from bench.run.cluster.worker import CellResult
 from bench.run.executing import with_work
 from bench.run.jobs import Job, models_called
@@ -211,9 +212,9 @@ class Cluster:
 
 def check_source(address: str, source: str) -> None:
     """Raise UserError if a worker runs another source than this command."""
-    if source != worker.SOURCE:
+    if source != SOURCE:
         raise UserError(
-            f"its Dramaturg is not the command's (source {source[:8] or 'unknown'}, not {worker.SOURCE[:8]})",
+            f"its Dramaturg is not the command's (source {source[:8] or 'unknown'}, not {SOURCE[:8]})",
             where=f"worker {address}",
             hint="Install the same version, with the same changes, everywhere, and start the workers again.",
         )
