@@ -182,13 +182,13 @@ class _Mender:
         quote = self.text[self.pos]
         self.deviates |= quote != '"'
         start = self.pos + 1
-        inner = 0
+        inner, plain = 0, True
         for mark in re.compile(rf"\\.|[{_CLOSERS[quote]}]", re.DOTALL).finditer(self.text, start):
             if mark[0][0] == "\\":
                 continue
             if _ENDS[place].match(self.text, mark.end()):
                 break
-            self.unescaped = True
+            self.unescaped, plain = True, False
             if not _NO_QUOTE.match(self.text, mark.start()):
                 inner += 1
                 if not (self._begins(start, mark.start()) if inner % 2 else self._ends(mark.start())):
@@ -196,6 +196,8 @@ class _Mender:
         else:
             raise _Doubt
         content = self.text[start : mark.start()]
+        if not plain and not self._ends(mark.start()):
+            raise _Doubt
         if inner % 2 or (inner and (place == "key" or _PAIR.search(content))):
             raise _Doubt  # a quote is missing, or the string holds the rest of the object
         self.pos = mark.end()

@@ -175,9 +175,9 @@ def _after_reasoning(text: str, whole: Scan, wanted: Wanted) -> JsonReply | None
 
 
 def _leniently(text: str, start: int, wanted: Wanted) -> JsonReply | None:
-    """A value at the very end of the reply that closes if an odd number of inner quotes is forgiven."""
+    """The only value, at the reply's end, that closes if an odd number of inner quotes is forgiven."""
     lenient = scan(text, start, lenient=True)
-    if not lenient.closed or not lenient.spans or _FENCE.sub("", text[lenient.spans[-1].end :]).strip():
+    if not lenient.closed or len(lenient.spans) != 1 or _FENCE.sub("", text[lenient.spans[-1].end :]).strip():
         return None
     try:
         return _bind(text, lenient, start, wanted)
@@ -223,7 +223,7 @@ def _bind(text: str, scanned: Scan, start: int, wanted: Wanted) -> JsonReply:
 
 def _continues(rest: str, until_stray: str) -> bool:
     """Whether the ``rest`` of a reply may belong to a string whose last bracket seems to end the value."""
-    return rest.count('"') % 2 == 1 or '"' in rest.partition("\n")[0] or '"' in until_stray
+    return '"' in rest.partition("\n")[0] or '"' in until_stray
 
 
 def _hinted(raw: str, wanted: Wanted) -> bool:

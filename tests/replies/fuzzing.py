@@ -176,9 +176,18 @@ def interrogator(random: Random) -> Wrong | str:
     text, outcome, damaged = _damaged(random, json.dumps(data, ensure_ascii=False))
 
     def says(found: Any) -> bool:
-        return _as_long(truth, found.text) if damaged else found.text == truth
+        return found.text == truth or (damaged and _as_long(truth, found.text)) or _is_json(text, found.text)
 
     return _outcome(text, outcome, utterance, says, truth)
+
+
+def _is_json(text: str, message: str) -> bool:
+    """Whether ``text`` is well-formed JSON that says ``message``."""
+    try:
+        says: object = json.loads(text)["next_utterance"]
+    except (ValueError, LookupError, TypeError):
+        return False
+    return isinstance(says, str) and says.strip() == message
 
 
 def player(random: Random) -> Wrong | str:

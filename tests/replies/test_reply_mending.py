@@ -47,6 +47,25 @@ def test_a_message_never_ends_at_a_bracket_in_it(inner: str) -> None:
             assert utterance(text).text == inner.strip()
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        'Who are you?", "mood": "curious',
+        'Who are you?"}',
+        '{"next_utterance": "Who are you?"}',
+        'Who are you?",\n "a b": 1',
+    ],
+)
+def test_a_message_that_runs_into_the_rest_of_the_json_is_asked_for_again(text: str) -> None:
+    with pytest.raises(ReplyFault):
+        utterance(json.dumps({"next_utterance": text}))
+
+
+def test_a_message_may_hold_other_json() -> None:
+    said = 'My config is {"a": "x", "b": 2}, is that "right"?'
+    assert utterance(json.dumps({"next_utterance": said})).text == said
+
+
 @pytest.mark.parametrize("inner", INNER)
 def test_a_reason_is_read_to_its_end(criteria: Criteria, entry: Make, reply: Make, inner: str) -> None:
     mark = "WHY"
