@@ -79,6 +79,18 @@ def answer_from(content: bytes, messages: Sequence[Message], secrets: Iterable[s
     return result if usage.estimated else replace(result, usage=usage)
 
 
+def within(answer: Answer, longest: int) -> Answer:
+    """``answer`` with each of its texts cut to ``longest`` characters, and then as one that was cut off."""
+    texts = {name: getattr(answer, name) or "" for name in ("text", "reasoning", "tool_arguments", "refusal")}
+    long = {name: text[:longest] for name, text in texts.items() if len(text) > longest}
+    if not long:
+        return answer
+    if "text" in long and answer.outcome in ("ok", "unknown_ending"):
+        detail = f"cut off at {longest} characters, far beyond the token limit"
+        return answer.model_copy(update=long | {"outcome": "length", "detail": detail})
+    return answer.model_copy(update=long)
+
+
 def _answer_in(
     payload: Mapping[str, Any], text: str, messages: Sequence[Message], secrets: Iterable[str]
 ) -> Answer | Fault:

@@ -30,7 +30,7 @@ from openai import (
 )
 
 from bench.catalog import Provider
-from bench.chat.answers import Answer, answer_from
+from bench.chat.answers import Answer, answer_from, within
 from bench.chat.faults import ADDRESS_HINT, UNREACHABLE_HINT, Fault, fault_of
 from bench.chat.limits import Limits
 from bench.chat.requests import ChatRequest
@@ -41,6 +41,8 @@ LARGEST_ANSWER = 8 * 2**20
 """Largest response body in bytes; reading stops there."""
 LARGEST_COMPRESSED = 2**17
 """The same for a body that came compressed although we asked for none: it may expand a thousandfold."""
+LONGEST_INLINE = 2**16
+"""Bytes of a response body that is read in the event loop; a longer one is read in a thread."""
 CALLS_PER_CLIENT = 8
 """Calls at once through one client. Its connection pool checks all its connections at every request: with one
 client for all, a call takes 0.9 ms of CPU at 64 at once and 4 ms at 500; with several, 0.9 ms at either."""
@@ -115,7 +117,14 @@ class Endpoint:
             return Fault("transport", f"no complete answer within {self.provider.timeout_seconds:g} s")
         except (APIConnectionError, httpx2.HTTPError, httpx2.InvalidURL, OpenAIError) as error:
             return _connection_fault(error.__cause__ if isinstance(error, APIConnectionError) else error)
-        return answer_from(response.content, request.messages, self.secrets)
+        content = response.content
+        if len(content) <= LONGEST_INLINE:
+            return self._answer(content, request)
+        return await asyncio.to_thread(self._answer, content, request)  # it would block all other calls
+
+    def _answer(self, content: bytes, request: ChatRequest) -> Answer | Fault:
+        result = answer_from(content, request.messages, self.secrets)
+        return within(result, request.longest_text) if isinstance(result, Answer) else result
 
     def _refused(self, response: httpx2.Response, longest_wait: float) -> Fault:
         headers = response.headers

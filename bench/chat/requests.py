@@ -16,6 +16,13 @@ SOUND_TOKENS_HEARD = 10
 SOUND_TOKENS_SPOKEN = 20
 """Tokens per second of sound in a prompt and in an answer, as OpenAI counts them; for estimates."""
 
+CHARACTERS_PER_TOKEN = 16
+"""A few times what a token of text has."""
+TOKENS_UNLIMITED = 16_384
+"""Token limit of a request without one, as far as :attr:`ChatRequest.longest_text` is concerned."""
+REASONING_CHARACTERS = 64_000
+"""Room for reasoning within the text, which many providers do not count against the token limit."""
+
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
@@ -47,6 +54,13 @@ class ChatRequest:
     """Sent with the last message, after its text."""
     fresh: bool = False
     """Send it even if the cache has a reply; the new reply replaces that one."""
+
+    @property
+    def longest_text(self) -> int:
+        """Characters of a reply's text that are kept: a few times what its token limit allows."""
+        limit = self.parameters.get("max_tokens")
+        tokens = limit if isinstance(limit, int) else TOKENS_UNLIMITED
+        return tokens * CHARACTERS_PER_TOKEN + REASONING_CHARACTERS
 
     @property
     def spoken(self) -> bool:

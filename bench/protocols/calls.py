@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Generic, TypeVar
 
 from pydantic import JsonValue
@@ -25,6 +27,8 @@ Ask = Callable[[ChatRequest], Awaitable[Reply]]
 
 ASKS = 3
 """Maximum number of calls for one usable reply: a first one, and retries that name the fault."""
+LONGEST_INLINE = 2**14
+"""Characters of a reply that is parsed in the event loop; a longer one is parsed in a thread."""
 READABLE = ("ok", "length", "unknown_ending")
 """Outcomes whose text is parsed."""
 
@@ -70,6 +74,18 @@ def read_whole(read: Callable[[str], T], text: str, outcome: Outcome) -> T:
     if outcome == "length" and goes_on(text):
         raise ReplyFault("truncated", "The reply breaks off in text after its JSON.")
     return value
+
+
+def tried(request: ChatRequest, reply: Reply, read: Callable[[str], T]) -> Try[T]:
+    """``reply`` to ``request``, parsed by ``read`` if it can be."""
+    reply = without_reasoning(request.role, reply)
+    value, fault = None, ""
+    if reply.outcome in READABLE:
+        try:
+            value = read_whole(read, reply.text, "ok" if request.role == "player" else reply.outcome)
+        except ReplyFault as error:
+            fault = error.fault
+    return Try(request, reply, value, fault)
 
 
 def complaint(fault: str) -> str:
@@ -140,15 +156,12 @@ class Calls:
             request = self.request(
                 role, model, cell, wording, schema=schema, seed=seed, attempt=attempt, sounds=sounds
             )
-            reply = without_reasoning(role, await ask(request))
-            value, fault = None, ""
-            if reply.outcome in READABLE:
-                try:
-                    whole = "ok" if role == "player" else reply.outcome
-                    value = read_whole(read, reply.text, whole)
-                except ReplyFault as error:
-                    fault = error.fault
-            tries.append(Try(request, reply, value, fault))
+            reply = await ask(request)
+            parse = partial(tried, request, read=read)
+            long = len(reply.text) > LONGEST_INLINE  # parsing it would block all other calls
+            made = await asyncio.to_thread(parse, reply) if long else parse(reply)
+            tries.append(made)
+            reply, fault = made.reply, made.fault
             if not fault and reply.outcome != "empty":
                 break
             if role != "player":

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from bench.chat.answers import Answer, answer_from
+from bench.chat.answers import Answer, answer_from, within
 from bench.chat.cache import ResponseCache
 from bench.chat.client import Prepared
 from bench.errors import StorageError
@@ -72,6 +72,8 @@ class BatchResults:
             messages = self._by_key[key].request.messages if key in self._by_key else ()
             answer = answer_from(json.dumps(response.get("body")).encode(), messages, self._secrets)
             if isinstance(answer, Answer):
+                if key in self._by_key:
+                    answer = within(answer, self._by_key[key].request.longest_text)
                 if answer.outcome == "ok":
                     self._good.add(key)
                 elif key in self.answers:

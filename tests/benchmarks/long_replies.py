@@ -1,6 +1,6 @@
 """How soon Ctrl-C ends a run while replies of 8 MB are in flight.
 
-    python tests/benchmarks/long_replies.py [--at-once 64] [--megabytes 8] [--after 1] [--patience 3]
+    python tests/benchmarks/long_replies.py [--at-once 64] [--megabytes 8] [--after 4] [--patience 3]
 
 One role answers every request with that much text. Prints the
 seconds from the signal to the end of the process, and fails if they are more than ``--patience``.
@@ -46,7 +46,7 @@ def wide(root: Path, url: str, at_once: int) -> Tiny:
 
 
 def seconds_to_end(role: str, text: str, at_once: int, megabytes: float, after: float) -> float:
-    """Seconds until a run ends that gets Ctrl-C ``after`` seconds from when all its long replies were sent."""
+    """Seconds until a run ends that gets Ctrl-C ``after`` seconds from when its long replies were sent."""
     size = int(megabytes * 2**20) - 2**12
     body = completion("").payload()
     whole = json.loads(body)
@@ -92,7 +92,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--at-once", type=int, default=64)
     parser.add_argument("--megabytes", type=float, default=8)
-    parser.add_argument("--after", type=float, default=1.0, help="seconds from the replies to the signal")
+    parser.add_argument("--after", type=float, default=4.0, help="seconds from the replies to the signal")
     parser.add_argument("--role", action="append", choices=MODELS)
     parser.add_argument("--text", action="append", choices=TEXTS)
     parser.add_argument("--patience", type=float, default=3.0)

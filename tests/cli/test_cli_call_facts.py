@@ -40,6 +40,13 @@ KINDS = {
     ),
     "empty verdicts": Kind("strict-1", "judge", {}, text="", counts=("empty",), code="repeated-calls"),
     "empty questions": Kind("asker-1", "interrogator", {}, text="", counts=("empty",), code="repeated-calls"),
+    "unknown endings": Kind(
+        "bard-1",
+        "player",
+        {"finish_reason": "mercury"},
+        counts=("unknown_endings",),
+        code="unknown-endings",
+    ),
     "reasoning": Kind(
         "bard-1", "player", {"reasoning_content": "Hm."}, counts=("reasoned",), code="reasoning"
     ),
