@@ -1,12 +1,24 @@
 """The command line: the only place that turns errors into messages and an exit status."""
 
+# ruff: noqa: E402  # Ctrl-C may come during the imports
+
 from __future__ import annotations
+
+import signal
+
+_interrupt = signal.getsignal(signal.SIGINT)
+try:
+    if (
+        _interrupt is signal.default_int_handler
+    ):  # until main() catches Ctrl-C, it ends the process in silence
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+except ValueError:  # imported in another thread than the main one
+    _interrupt = None
 
 import contextlib
 import errno
 import importlib
 import os
-import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -259,3 +271,7 @@ def _silence_output() -> None:
 def _report(line: str, status: int) -> int:
     click.echo(f"bench: {line}", err=True)
     return status
+
+
+if _interrupt is signal.default_int_handler:
+    signal.signal(signal.SIGINT, _interrupt)
