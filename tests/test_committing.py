@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -12,6 +13,8 @@ from pathlib import Path
 import pytest
 
 from bench import cli
+from bench.audit import audit_tree
+from bench.boards.loading import all_suites
 from bench.run.plan import make_plan
 from bench.run.runner import run_plan
 from tests.tiny import FakeChat, Tiny, make_tiny
@@ -68,7 +71,28 @@ def test_what_is_complete_is_committed_with_its_board(commit: Say) -> None:
     files = git("show", "--name-only", "--format=", "HEAD").split()
     assert "results/tiny/en/board.json" in files
     assert len([name for name in files if "/conversations/" in name]) == 4
-    assert all(name.startswith("results/") for name in files)
+    assert {name.partition("/")[0] for name in files} == {"results", "prompts", "models.toml"}
+
+
+def test_what_was_committed_can_be_audited_in_a_clone(commit: Say, tiny: Tiny, tmp_path: Path) -> None:
+    play(tiny, "actor")
+    tiny.tree.judgement_path(tiny.cell(player="actor"), "strict").unlink()
+    assert commit()[0] == 0
+    assert _audited_in_a_clone(tmp_path / "first") == {"error": 0, "warning": 0}
+    play(tiny, "actor")
+    assert commit()[0] == 0
+    shutil.rmtree(tiny.tree.player_folder("tiny", "en", "bard"))
+    _, out, _ = commit()
+    assert "tiny/en/bard: deleted" in out
+    assert not git("ls-files", "--", "results/tiny/en/bard")
+    assert _audited_in_a_clone(tmp_path / "second") == {"error": 0, "warning": 0}
+
+
+def _audited_in_a_clone(folder: Path) -> dict[str, int]:
+    git("clone", "--quiet", ".", str(folder))
+    clone = Tiny(folder)
+    report = audit_tree(clone.tree, all_suites(clone.prompts), clone.catalog())
+    return {name: count for name, count in report.counts.items() if name != "note"}
 
 
 def test_a_dry_run_says_the_same_and_changes_nothing(commit: Say, tiny: Tiny) -> None:

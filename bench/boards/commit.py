@@ -12,6 +12,7 @@ from bench.errors import StorageError, UserError
 from bench.records import Conversation, Judgement, digest_of, messages_sha256
 from bench.results import ResultsTree, sounds_of
 from bench.scores.board import Board, BoardRow
+from bench.scores.frame import load
 from bench.suites import Suite
 
 
@@ -107,9 +108,17 @@ class Commit:
 
 
 def git_commit(
-    tree: ResultsTree, ready: Sequence[ReadyPlayer], suites: Mapping[str, Suite], *, dry_run: bool
+    tree: ResultsTree,
+    ready: Sequence[ReadyPlayer],
+    suites: Mapping[str, Suite],
+    models: Path,
+    *,
+    dry_run: bool,
 ) -> Commit:
-    """Stage the folders of the players that have changed, and their boards, and commit them.
+    """Commit players that have changed, their boards, and the prompts, cards and models.toml behind them.
+
+    A board is made of the players in ``ready`` only, so that it follows from what is committed. Players whose
+    folders are gone are deleted.
 
     Raises UserError where git is missing or the results lie in no work tree.
     """
@@ -121,7 +130,8 @@ def git_commit(
             ignored.append(f"{suite_name} {language}")
             continue
         players = {item.player for item in ready if (item.suite, item.language) == (suite_name, language)}
-        board = load_board(tree, suite_name, language, prompts=suites).board
+        frames = load(tree, suite_name, language).only_players(players)
+        board = load_board(tree, suite_name, language, prompts=suites, frames=frames).board
         changed = _changed_players(tree, board, players)
         for row in changed:
             paths.append(tree.player_folder(suite_name, language, row.player))
@@ -130,6 +140,14 @@ def git_commit(
             paths.append(tree.board_folder(suite_name, language) / "board.json")
             if not changed:
                 lines.append(f"{suite_name} v{board.version} {language}: the board")
+        needed = [p for p in _needed(suites[suite_name], language, models) if _committable(p)]
+        if needed and not changed:
+            lines.append(f"{suite_name} v{board.version} {language}: prompts and models")
+        paths += needed
+    gone = _gone(tree)
+    lines += [f"{folder.relative_to(tree.root).as_posix()}: deleted" for folder in gone]
+    paths += gone
+    paths = list(dict.fromkeys(paths))
     if not lines:
         return Commit("", tuple(ignored))
     title = lines[0] if len(lines) == 1 else f"{len(lines)} players' results"
@@ -138,6 +156,42 @@ def git_commit(
         _git("add", "--", *map(str, paths))
         _git("commit", "--quiet", "--message", message, "--", *map(str, paths))
     return Commit(message, tuple(ignored))
+
+
+def _needed(suite: Suite, language: str, models: Path) -> list[Path]:
+    """The files that say how the evidence of a suite came about."""
+    scenes, prompts = suite.language(language), suite.prompts
+    folder = prompts / suite.protocol
+    files = [models, folder / f"{suite.id}.toml", *sorted(folder.glob("*.jinja"))]
+    files += [prompts / "characters" / language / f"{name}.toml" for name in scenes.cards]
+    files += [prompts / "situations" / language / f"{name}.toml" for name in scenes.situations]
+    if named := suite.entry.languages[language].items:
+        items = folder / named
+        if items.is_dir():
+            files += [items / f"{name}.toml" for name in ("_shared", *scenes.cards)]
+        else:
+            sounds = [item.data.get("audio") for item in scenes.items]
+            files += [items, *(items.parent / sound for sound in sounds if isinstance(sound, str) and sound)]
+    return files
+
+
+def _committable(path: Path) -> bool:
+    """Whether a file has changed, is in this work tree, and is not ignored."""
+    top = Path(_git("rev-parse", "--show-toplevel").stdout.strip()).resolve()
+    inside = path.exists() and path.resolve().is_relative_to(top)
+    return inside and not _ignored(path) and _changed(path)
+
+
+def _gone(tree: ResultsTree) -> list[Path]:
+    """Committed players whose folders are no longer there."""
+    names = _git("ls-files", "-z", "--deleted", "--", str(tree.root)).stdout.split("\0")
+    root, folders = tree.root.resolve(), set()
+    for path in (Path(name).resolve() for name in names if name):
+        parts = path.relative_to(root).parts
+        folder = tree.root.joinpath(*parts[:3])
+        if len(parts) > 3 and not folder.exists():
+            folders.add(folder)
+    return sorted(folders)
 
 
 def _changed_players(tree: ResultsTree, board: Board, players: set[str]) -> list[BoardRow]:

@@ -115,7 +115,8 @@ def _print_board(loaded: LoadedBoard, form: str) -> None:
 def commit_results(dry_run: bool, where: Places) -> None:
     """Commit players with complete, valid evidence.
 
-    Their boards are committed too.
+    Their boards are committed too, and the prompts, cards, situations and models.toml behind them, so that a
+    clone can be audited. Players whose folders were deleted are deleted.
     Complete: every scene of the suite has a conversation and a judgement by each of the suite's judges, or a
     recorded failure. Valid: every file matches its schema and its digest. Other players, and files that git
     ignores, are listed and left alone. The exit status is 0 even if there is nothing to commit.
@@ -125,7 +126,7 @@ def commit_results(dry_run: bool, where: Places) -> None:
 
     tree, suites = where.evidence(), all_suites(where.prompts)
     ready, left = committable(tree, suites)
-    made = git_commit(tree, ready, suites, dry_run=dry_run)
+    made = git_commit(tree, ready, suites, where.models, dry_run=dry_run)
     for reason in (*left, *(f"{board}: git ignores it" for board in made.ignored)):
         click.echo(f"left out: {reason}")
     if not made.message:
