@@ -7,7 +7,7 @@ from pathlib import Path
 from statistics import fmean, median
 from typing import Any
 
-GAPS = {"pingpong_v2": 6, "pingpong_v1": 13.5, "human_likeness": 150}
+GAPS = {"pingpong_v2": 6, "pingpong_v1": 13.5, "human_likeness": 150, "card_probes": 1.5}
 
 
 def player_numbers(folder: Path, board: Any) -> Any:
