@@ -32,18 +32,16 @@ def committable(tree: ResultsTree, suites: Mapping[str, Suite]) -> tuple[list[Re
     for suite_name, language in tree.boards():
         for info in tree.players(suite_name, language):
             label = f"{suite_name} {language} {info.player}"
-            suite = suites.get(suite_name)
-            if suite is None or language not in suite.scenes:
-                left.append(f"{label}: no suite of prompts/ says what complete means")
-                continue
             try:
-                fault = _fault(tree, suite, language, info.player)
+                suite = suites.get(suite_name)
+                if suite is None or language not in suite.scenes:
+                    fault = "no suite of prompts/ says what complete means"
+                elif not (fault := _fault(tree, suite, language, info.player)):
+                    ready.append(ReadyPlayer(suite_name, language, info.player, suite.entry.version))
             except UserError as error:
                 fault = error.line()
             if fault:
                 left.append(f"{label}: {fault}")
-            else:
-                ready.append(ReadyPlayer(suite_name, language, info.player, suite.entry.version))
     return ready, left
 
 

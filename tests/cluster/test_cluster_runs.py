@@ -111,7 +111,7 @@ def test_a_worker_with_another_source_is_refused(
     cluster: Any,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("bench.run.cluster.worker.SOURCE", "0" * 64)
+    monkeypatch.setattr("bench.run.cluster.driver.SOURCE", "0" * 64)
     ended = bench(*words(tiny, tmp_path / "many", "--cluster", cluster.scheduler_address))
     assert (ended.status, server.count) == (1, 0)
     assert "its Dramaturg is not the command's" in ended.err

@@ -33,8 +33,9 @@ def test_home_shows_the_top_of_each_language_what_changed_and_how_to_read_it(sma
         (table,) = card.tagged("table")
         shown = [
             [
-                f"{row['rank']} "
-                + "–".join(dict.fromkeys(str(row["robust"][f"rank_{e}"]) for e in ("low", "high"))),
+                f"{row['rank']} {row['robust']['rank']} ("
+                + "–".join(dict.fromkeys(str(row["robust"][f"rank_{e}"]) for e in ("low", "high")))
+                + ")",
                 f"{row['name']} {row['weights']}",
                 f"{row['length_norm_score']:.2f} ±{row['length_norm_ci']:.2f}",
             ]
