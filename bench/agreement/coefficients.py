@@ -7,7 +7,7 @@ the counts and average ranks. Those are half-integers, so the values are exact a
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -40,6 +40,7 @@ UNSTEADY = "no interval: few scores differ, so too many resamples have no value"
 PERFECT = "no interval: every resample of a perfect order is perfect"
 
 Unit = Literal["conversations", "players"]
+Places = npt.NDArray[np.signedinteger[Any]]
 Mask = npt.NDArray[np.bool_]
 Interval = tuple[float | None, float | None, str | None]
 """Low, high, and the reason if there is no interval."""
@@ -101,7 +102,9 @@ class Resampling:
         units, at = np.unique(self._units[mask], return_inverse=True)
         ones = np.ones(len(place))
         share = sparse.csr_array((ones, (place, at)), shape=(len(distinct), len(units)))
-        parts = [values(distinct, (share @ counts.T).T) for counts in self._draws(mask, len(units))]
+        parts = [
+            values(distinct, np.asarray((share @ counts.T).T)) for counts in self._draws(mask, len(units))
+        ]
         return np.concatenate(parts)
 
     def _draws(self, mask: Mask, units: int) -> Iterator[Array]:
@@ -169,10 +172,12 @@ def _spearman_of(rows: Array, counts: Array) -> Array:
     return resampled_spearman(rows[:, 0], rows[:, 1], counts)
 
 
-def _distinct(rows: Array) -> tuple[Array, npt.NDArray[np.intp]]:
+def _distinct(rows: Array) -> tuple[Array, Places]:
     """The distinct rows, and which of them each row is. Missing values are equal."""
     table = pd.DataFrame(rows)
-    place = table.groupby(list(table.columns), dropna=False, sort=True).ngroup().to_numpy()
+    place: Places = (
+        table.groupby(list(table.columns), dropna=False, sort=True).ngroup().to_numpy(dtype=np.intp)
+    )
     distinct = np.empty((int(place.max()) + 1, rows.shape[1]))
     distinct[place] = rows
     return distinct, place
