@@ -175,9 +175,8 @@ def _spearman_of(rows: Array, counts: Array) -> Array:
 def _distinct(rows: Array) -> tuple[Array, Places]:
     """The distinct rows, and which of them each row is. Missing values are equal."""
     table = pd.DataFrame(rows)
-    place: Places = (
-        table.groupby(list(table.columns), dropna=False, sort=True).ngroup().to_numpy(dtype=np.intp)
-    )
+    groups = table.groupby(list(table.columns), dropna=False, sort=True).ngroup()
+    place: Places = np.asarray(groups, dtype=np.intp)
     distinct = np.empty((int(place.max()) + 1, rows.shape[1]))
     distinct[place] = rows
     return distinct, place
