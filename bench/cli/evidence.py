@@ -126,9 +126,11 @@ def commit_results(dry_run: bool, where: Places) -> None:
 
     tree, suites = where.evidence(), all_suites(where.prompts)
     ready, left = committable(tree, suites)
-    made = git_commit(tree, ready, suites, where.models, dry_run=dry_run)
-    for reason in (*left, *(f"{board}: git ignores it" for board in made.ignored)):
+    for reason in left:
         click.echo(f"left out: {reason}")
+    made = git_commit(tree, ready, suites, where.models, dry_run=dry_run)
+    for board in made.ignored:
+        click.echo(f"left out: {board}: git ignores it")
     if not made.message:
         seen = {(player.suite, player.language) for player in ready}
         why = "what is complete has been committed before" if ready else "no player is complete and valid"
