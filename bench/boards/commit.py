@@ -138,7 +138,7 @@ def git_commit(
             paths.append(tree.board_folder(suite_name, language) / "board.json")
             if not changed:
                 lines.append(f"{suite_name} v{board.version} {language}: the board")
-        needed = [p for p in _needed(suites[suite_name], language, models) if _committable(p)]
+        needed = _changed_files(_needed(suites[suite_name], language, models))
         if needed and not changed:
             lines.append(f"{suite_name} v{board.version} {language}: prompts and models")
         paths += needed
@@ -173,11 +173,14 @@ def _needed(suite: Suite, language: str, models: Path) -> list[Path]:
     return files
 
 
-def _committable(path: Path) -> bool:
-    """Whether a file has changed, is in this work tree, and is not ignored."""
+def _changed_files(paths: Sequence[Path]) -> list[Path]:
+    """Those of ``paths`` that exist in this work tree, have changed, and are not ignored by git."""
     top = Path(_git("rev-parse", "--show-toplevel").stdout.strip()).resolve()
-    inside = path.exists() and path.resolve().is_relative_to(top)
-    return inside and not _ignored(path) and _changed(path)
+    inside = [path for path in paths if path.exists() and path.resolve().is_relative_to(top)]
+    listed = ["status", "--porcelain", "-z", "--no-renames", "--untracked-files=all", "--"]
+    lines = _git(*listed, *map(str, inside)).stdout.split("\0") if inside else []
+    changed = {(top / line[3:]).resolve() for line in lines if line}
+    return [path for path in inside if path.resolve() in changed]
 
 
 def _gone(tree: ResultsTree) -> list[Path]:
