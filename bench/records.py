@@ -84,7 +84,7 @@ class Message(Record):
     role: Literal["system", "user", "assistant"]
     content: str
     audio: Audio | None = None
-    """Where it was spoken; ``content`` is then the transcript, or empty where there is none."""
+    """Where it was spoken; ``content`` is then the transcript, or empty without one."""
 
 
 class Usage(Record):
@@ -186,7 +186,7 @@ class Scene(Record):
 
     character_name: str
     summary: str
-    """The one line that the interrogator saw; empty where there is none, or it saw the card."""
+    """The one line that the interrogator saw; empty without one, or if it saw the card."""
     card: str
     """The player's system prompt as rendered, without a catalog entry's extra text."""
     situation_title: str
@@ -232,7 +232,7 @@ class TurnVerdict(Record):
 
 
 class Judgement(Cell):
-    """One judge's verdict on one conversation, or the reason why there is none."""
+    """One judge's verdict on one conversation, or the reason why it failed."""
 
     schema_version: int = Field(default=SCHEMA_VERSION, ge=1, le=SCHEMA_VERSION)
     judge: str

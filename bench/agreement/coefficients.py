@@ -262,7 +262,7 @@ def rounded_p(p: float, decimals: int) -> float:
 
 
 def _rho(x: Array, y: Array) -> tuple[float | None, str | None]:
-    """Spearman's rho of complete pairs, or why there is none."""
+    """Spearman's rho of complete pairs, or why it is unknown."""
     value = rho(x.tolist(), y.tolist())
     if value is not None:
         return value, None

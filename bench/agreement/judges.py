@@ -38,7 +38,7 @@ class JudgeDifference(Difference):
     p_corrected: float | None = None
     """Holm's correction for all pairs of this criterion."""
     real: bool | None = None
-    """Whether the corrected p is below 0.05; null if there is none."""
+    """Whether the corrected p is below 0.05; null without a p."""
 
 
 class Weight(Record):

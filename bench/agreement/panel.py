@@ -25,7 +25,7 @@ class Judged:
     judges: tuple[str, ...]
     """All judges, including those that judged no item."""
     scores: pd.DataFrame
-    """item, judge, criterion, score: float64; NaN or no row if there is none."""
+    """item, judge, criterion, score: float64; NaN or no row without a score."""
     left_out: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     """Judge to reason to the number of items that have no score by it for that reason."""
     votes: pd.DataFrame = field(default_factory=pd.DataFrame)

@@ -97,7 +97,7 @@ class Guideline:
 
 
 def load_guideline(prompts: Path, language: str) -> Guideline:
-    """The guideline in a language. Raises CatalogError if there is none or its file is malformed."""
+    """The guideline in a language. Raises CatalogError if its file is missing or malformed."""
     folder = prompts / "annotation"
     path = folder / f"{language}.toml"
     if not path.is_file():

@@ -32,7 +32,7 @@ def recorded_bytes(path: Path, most: int) -> bytes:
 
 
 def transcript_of(path: Path) -> str:
-    """The transcript next to a recording; empty if there is none."""
+    """The transcript next to a recording; empty without one."""
     try:
         text = read_bytes(path.with_name(f"{path.stem}.txt"), path.parents[1], MOST_TEXT).decode()
         return text.replace("\r\n", "\n").replace("\r", "\n").strip()

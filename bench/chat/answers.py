@@ -235,7 +235,7 @@ def usage_of(reported: object, messages: Sequence[Message], written: str) -> Usa
 
 
 def joined_stream(text: str) -> dict[str, Any] | None:
-    """The completion in an event stream that we did not ask for; None if there is none or it is cut off."""
+    """The completion in an event stream that we did not ask for; None if it is missing or cut off."""
     parts: list[object] = []
     calls: list[object] = []
     beside: dict[str, str] = {}

@@ -89,7 +89,7 @@ class BatchApi:
         return self._view(batch)
 
     async def find(self, token: str, since: float) -> BatchView | None:
-        """The batch with ``token``, created after ``since`` (Unix time); None if there is none."""
+        """The batch with ``token``, created after ``since`` (Unix time); None without one."""
         with self._errors():
             async for batch in self._client.batches.list(limit=100):  # newest first
                 if (batch.metadata or {}).get(TOKEN_KEY) == token:

@@ -112,7 +112,7 @@ class _ReadOnlyDisk:
         self._rules = JsonTextDisk(str(database.parent))
 
     def get(self, key: str) -> str | None:
-        """The row of ``key``; None if there is none. Raises ValueError for one in another mode."""
+        """The row of ``key``; None without one. Raises ValueError for one in another mode."""
         found = self._connection.execute(
             "SELECT mode, filename, value FROM Cache WHERE key = ? AND raw = 1", (key,)
         ).fetchone()
@@ -216,7 +216,7 @@ class ResponseCache:
         return hashlib.sha256(f"{head[:-1]},{body}]".encode()).hexdigest()
 
     def get(self, key: str) -> Answer | None:
-        """The answer to the request with ``key``; None if there is none or its row is broken or foreign."""
+        """The answer to the request with ``key``; None if it is missing or its row is broken or foreign."""
         text = self._unsaved.get(key)
         if text is None and self._disk is not None:
             try:

@@ -60,7 +60,7 @@ class Signs:
     """What a body holds besides its text."""
 
     error: object = None
-    """The first error object (or text), outermost first; None if there is none."""
+    """The first error object (or text), outermost first; None without one."""
     filtered: Side | None = None
     """What a filter blocked; a blocked input comes first."""
     blamed: Side | None = None

@@ -88,7 +88,7 @@ class ResultFile(Foreign):
 
     @property
     def asker(self) -> str:
-        """The interrogator in the file's name; empty if there is none.
+        """The interrogator in the file's name; empty without one.
 
         Files with one belong to an experiment that plays the same scenes with several interrogators.
         """

@@ -179,7 +179,7 @@ class EmbeddedServer:
 
     @property
     def pid(self) -> int | None:
-        """Id of the child process; None if there is none."""
+        """Id of the child process; None if none runs."""
         return self._process.pid if self._process else None
 
     def start(self) -> None:

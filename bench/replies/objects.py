@@ -110,7 +110,7 @@ def once(reply: JsonReply) -> None:
 
 
 def find(text: str, wanted: Wanted) -> JsonReply:
-    """Find the last value that ``wanted`` accepts. Raises ReplyFault if there is none."""
+    """Find the last value that ``wanted`` accepts. Raises ReplyFault without one."""
     if not text.strip():
         raise ReplyFault("empty", "The reply is empty.")
     start = answer_start(text)

@@ -191,6 +191,6 @@ def answer_start(text: str) -> int:
 
 
 def last_closing(text: str) -> int | None:
-    """Where the last closing mark ends; None if there is none."""
+    """Where the last closing mark ends; None without one."""
     marks = (mark.end() for mark in CLOSING.finditer(text) if not mentioned(text, mark))
     return max(marks, default=None)

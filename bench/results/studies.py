@@ -179,12 +179,12 @@ def studies(results: Path) -> tuple[str, ...]:
 
 
 def find_study(results: Path, study: str) -> StudyFile | None:
-    """The study.json of a study, or None if there is none. Raises as :func:`read_study`."""
+    """The study.json of a study, or None if it does not exist. Raises as :func:`read_study`."""
     return read_study(results, study) if (study_folder(results, study) / "study.json").exists() else None
 
 
 def read_study(results: Path, study: str) -> StudyFile:
-    """The study.json of a study. Raises UserError if there is none, RecordError if it is damaged."""
+    """The study.json of a study. Raises UserError if it does not exist, RecordError if it is damaged."""
     path = study_folder(results, study) / "study.json"
     if not path.exists():
         raise UserError(

@@ -17,6 +17,8 @@ Positions = npt.NDArray[np.signedinteger[Any]]
 
 CERTAIN = 1e-12
 """Standard errors up to this size are rounding noise of constant scores: nothing is known about the error."""
+MOST_CELLS = 1_000_000
+"""Scores that are compared at once."""
 
 
 @dataclass(frozen=True)
@@ -81,10 +83,6 @@ def clustered_differences(values: Array, first: Positions, second: Positions) ->
     return MeanError(
         *(np.concatenate([getattr(part, name) for part in parts]) for name in ("mean", "variance", "df", "n"))
     )
-
-
-MOST_CELLS = 1_000_000
-"""Scores that are compared at once."""
 
 
 def _count(have: npt.NDArray[np.bool_], over: int) -> Array:

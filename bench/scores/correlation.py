@@ -45,7 +45,7 @@ class Correlation(Record):
     """Two-sided: share of the orders with a correlation at least this strong in either direction."""
     p_method: PMethod | None = None
     critical: float | None = None
-    """Smallest absolute value with p of at most 0.05 for these pairs; null if there is none."""
+    """Smallest absolute value with p of at most 0.05 for these pairs; null if no value has."""
     low: float | None = None
     high: float | None = None
     """95% interval from resampling the pairs."""
@@ -177,7 +177,7 @@ def _critical(spread: Array) -> float | None:
 def _interval(
     kind: Kind, x: Array, y: Array, value: float, key: Sequence[str | int]
 ) -> tuple[float | None, float | None, str | None]:
-    """Percentile interval over resampled pairs, or the reason why there is none.
+    """Percentile interval over resampled pairs, or the reason why it is unknown.
 
     Resamples with a constant side have no correlation and are left out.
     """

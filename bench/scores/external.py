@@ -71,7 +71,7 @@ def published_lists(folder: Path) -> list[str]:
 
 
 def load_published(folder: Path, name: str) -> Published:
-    """The list called ``name``. Raises CatalogError if there is none, RecordError if it is malformed."""
+    """The list called ``name``. Raises CatalogError if it does not exist, RecordError if it is malformed."""
     known = published_lists(folder)
     if name not in known:
         raise unknown_name(name, known, "published list", str(folder))

@@ -119,7 +119,7 @@ def _probe_table(board: Board) -> str:
 
 
 def gaps(board: Board) -> str:
-    """A line for each player with missing, failed or stale evidence; empty if there is none."""
+    """A line for each player with missing, failed or stale evidence; empty if nothing is missing."""
     lines = []
     for row in board.rows:
         parts = []

@@ -240,7 +240,7 @@ def frames_of(
 
 
 def _the_only(what: str, values: set[str], where: str) -> str:
-    """The only one of ``values``; empty if there is none. Raises RecordError for several."""
+    """The only one of ``values``; empty without any. Raises RecordError for several."""
     if len(values) > 1:
         raise RecordError(
             f"holds records of several {what}s: {', '.join(sorted(values))}",

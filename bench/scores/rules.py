@@ -41,7 +41,7 @@ def saw_refusal(judgement: Judgement) -> bool:
 
 
 def is_stale(judgement: Judgement, conversation: Conversation | None) -> bool:
-    """Whether the judged messages are not those that the conversation has now (or there is none)."""
+    """Whether the judged messages are not those that the conversation has now (or it does not exist)."""
     if conversation is None:
         return True
     return judgement.conversation_sha256 != messages_sha256(conversation.messages)

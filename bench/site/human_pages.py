@@ -45,7 +45,7 @@ class JudgedView:
     """Judge or ensemble, and its figures in the order of the criteria."""
     figure: Markup
     files: list[str]
-    """Forms of the figure; empty if there is none."""
+    """Forms of the figure; empty without a figure."""
 
 
 @dataclass(frozen=True)

@@ -75,7 +75,7 @@ def agreement(frames: Frames) -> pd.DataFrame:
 
 
 def ordinal_alpha(table: pd.DataFrame) -> tuple[float | None, str | None]:
-    """Alpha of a table of judges (rows) and units (columns), or why there is none."""
+    """Alpha of a table of judges (rows) and units (columns), or why it is unknown."""
     values = table.to_numpy(dtype=np.float64)
     both = values[:, (~np.isnan(values)).sum(axis=0) > 1]
     if both.shape[1] == 0:

@@ -64,7 +64,7 @@ def interval_of(value: float, error: float, df: float, n: int) -> Estimate:
 
 
 def two_way(values: pd.Series) -> Array:
-    """A series indexed by two levels as an array; NaN where there is none."""
+    """A series indexed by two levels as an array; NaN where a value is missing."""
     first, rows = pd.factorize(values.index.get_level_values(0), sort=True)
     second, columns = pd.factorize(values.index.get_level_values(1), sort=True)
     table = np.full((len(rows), len(columns)), np.nan)

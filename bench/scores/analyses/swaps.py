@@ -42,7 +42,7 @@ def swapped(boards: Mapping[str, pd.Series]) -> pd.DataFrame:
 
 
 def mean_tau(pairs: pd.DataFrame) -> tuple[float | None, str | None]:
-    """The mean of the pairs' taus, or why there is none."""
+    """The mean of the pairs' taus, or why it is unknown."""
     if pairs.empty:
         return None, "one board: there is nothing to compare it with"
     taus = pairs["kendall"].dropna()
