@@ -88,6 +88,70 @@ def test_what_was_committed_can_be_audited_in_a_clone(commit: Say, tiny: Tiny, t
     assert _audited_in_a_clone(tmp_path / "second") == {"error": 0, "warning": 0}
 
 
+@pytest.mark.parametrize("also", ["nothing", "another player", "a deleted player"])
+def test_a_committed_player_that_became_incomplete_stays_as_it_was_committed(
+    commit: Say, tiny: Tiny, tmp_path: Path, also: str
+) -> None:
+    play(tiny, "actor")
+    assert commit()[0] == 0
+    tiny.tree.judgement_path(tiny.cell(player="actor"), "strict").unlink()
+    if also == "another player":
+        play(tiny, "lenient")
+    elif also == "a deleted player":
+        shutil.rmtree(tiny.tree.player_folder("tiny", "en", "bard"))
+    head = git("rev-parse", "HEAD")
+    status, out, _ = commit()
+    assert status == 0
+    assert "left out: tiny en actor: 1 judgements by strict missing" in out
+    assert (git("rev-parse", "HEAD") == head) == (also == "nothing")
+    assert len(git("ls-files", "--", "results/tiny/en/actor").splitlines()) == 9
+    assert _audited_in_a_clone(tmp_path / "clone") == {"error": 0, "warning": 0}
+    play(tiny, "actor")
+    commit()
+    assert _audited_in_a_clone(tmp_path / "again") == {"error": 0, "warning": 0}
+
+
+@pytest.mark.parametrize("words", [("rm", "-r", "--quiet"), ("rm", "-r", "--quiet", "--cached")])
+def test_the_last_player_takes_the_board_with_it(
+    commit: Say, tiny: Tiny, tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    assert commit()[0] == 0
+    git(*words, "results/tiny/en/bard")
+    shutil.rmtree(tiny.tree.player_folder("tiny", "en", "bard"), ignore_errors=True)
+    _, out, _ = commit("--dry-run")
+    assert "tiny/en/bard: deleted" in out
+    assert (tiny.tree.root / "tiny" / "en" / "board.json").exists()
+    assert commit()[1].partition("\n")[2] == out.partition("\n")[2]
+    assert not git("ls-files", "--", "results")
+    play(tiny, "bard")
+    assert commit()[0] == 0
+    assert _audited_in_a_clone(tmp_path / "clone") == {"error": 0, "warning": 0}
+
+
+def test_a_board_that_was_left_without_players_is_deleted(commit: Say, tiny: Tiny) -> None:
+    assert commit()[0] == 0
+    shutil.rmtree(tiny.tree.player_folder("tiny", "en", "bard"))
+    git("commit", "--quiet", "--message", "the player by hand", "--all")
+    assert "tiny en: the board, deleted" in commit()[1]
+    assert not git("ls-files", "--", "results")
+
+
+def test_a_board_that_the_committed_players_cannot_give_is_left_out(commit: Say, tiny: Tiny) -> None:
+    play(tiny, "actor")
+    assert commit()[0] == 0
+    head = git("rev-parse", "HEAD")
+    suite = next(tiny.prompts.glob("*/tiny.toml"))
+    text = suite.read_text(encoding="utf-8")
+    suite.write_text(text.replace('version = "1"', 'version = "2"'), encoding="utf-8")
+    shutil.rmtree(tiny.tree.player_folder("tiny", "en", "bard"))
+    play(tiny, "bard")
+    _, out, _ = commit()
+    assert "left out: tiny en: no board from what would be committed: holds records of several versions: 1, 2" in out
+    assert git("rev-parse", "HEAD") == head
+    shutil.rmtree(tiny.tree.player_folder("tiny", "en", "actor"))
+    assert "tiny/en/actor: deleted" in commit()[1]
+
+
 def _audited_in_a_clone(folder: Path) -> dict[str, int]:
     git("clone", "--quiet", ".", str(folder))
     clone = Tiny(folder)

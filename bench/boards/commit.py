@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-import subprocess
+import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
-from bench.boards.loading import load_board, stored_json, write_board
-from bench.errors import StorageError, UserError
+from bench.boards.committed import Committed, committed, git
+from bench.boards.loading import load_board, stored_json
+from bench.errors import UserError
+from bench.files import write_atomically
 from bench.records import Conversation, Judgement, digest_of, messages_sha256
 from bench.results import ResultsTree, sounds_of
 from bench.scores.board import Board, BoardRow
 from bench.scores.frame import load
+from bench.slugs import slug
 from bench.suites import Suite
 
 
@@ -103,6 +107,8 @@ class Commit:
     """Empty where nothing has changed since the last commit."""
     ignored: tuple[str, ...]
     """Boards with complete players that git ignores, as ``suite language``."""
+    impossible: tuple[str, ...]
+    """Boards that cannot be computed from what the commit would hold, and why."""
 
 
 def git_commit(
@@ -115,45 +121,84 @@ def git_commit(
 ) -> Commit:
     """Commit players that have changed, their boards, and the prompts, cards and models.toml behind them.
 
-    A board is made of the players in ``ready`` only, so that it follows from what is committed. Players whose
-    folders are gone are deleted.
+    A board follows from what the commit holds: the players in ``ready`` as they are now, and other players as
+    they were committed. Players whose folders are gone are deleted, with the board once all of them are.
 
     Raises UserError where git is missing or the results lie in no work tree.
     """
+    head = committed(tree)
+    gone = head.gone()
     lines: list[str] = []
     paths: list[Path] = []
-    ignored = []
-    for suite_name, language in sorted({(item.suite, item.language) for item in ready}):
-        if _ignored(tree.board_folder(suite_name, language) / "board.json"):
+    ignored: list[str] = []
+    impossible: list[str] = []
+    boards = {(item.suite, item.language) for item in ready} | head.boards_without_players()
+    boards |= {(folder.parts[-3], folder.parts[-2]) for folder in gone}
+    for suite_name, language in sorted(boards):
+        path = tree.board_folder(suite_name, language) / "board.json"
+        players = {item.player for item in ready if (item.suite, item.language) == (suite_name, language)}
+        dropped = [folder for folder in gone if folder.parent == path.parent]
+        if players and _ignored(path):
             ignored.append(f"{suite_name} {language}")
             continue
-        players = {item.player for item in ready if (item.suite, item.language) == (suite_name, language)}
-        frames = load(tree, suite_name, language).only_players(players)
-        board = load_board(tree, suite_name, language, prompts=suites, frames=frames).board
-        changed = _changed_players(tree, board, players)
-        for row in changed:
-            paths.append(tree.player_folder(suite_name, language, row.player))
-            lines.append(_line(board, row))
-        if _board_changed(tree, board, dry_run=dry_run):
-            paths.append(tree.board_folder(suite_name, language) / "board.json")
-            if not changed:
-                lines.append(f"{suite_name} v{board.version} {language}: the board")
-        needed = _changed_files(_needed(suites[suite_name], language, models))
+        try:
+            board = _board(head, suite_name, language, players, suites)
+        except UserError as error:
+            fault = f"no board from what would be committed: {error.what}"
+            impossible.append(f"{suite_name} {language}: {fault}. Finish the players left out, or delete them.")
+            continue
+        label = f"{suite_name} v{board.version} {language}" if board else f"{suite_name} {language}"
+        changed = _changed_players(tree, board, players) if board else []
+        paths += [tree.player_folder(suite_name, language, row.player) for row in changed]
+        lines += [_line(board, row) for row in changed if board]
+        if _board_changed(path, board, dry_run=dry_run):
+            paths.append(path)
+            if not changed and not dropped:
+                lines.append(f"{label}: the board" if board else f"{label}: the board, deleted")
+        needed = _changed_files(_needed(suites[suite_name], language, models)) if players else []
         if needed and not changed:
-            lines.append(f"{suite_name} v{board.version} {language}: prompts and models")
-        paths += needed
-    gone = _gone(tree)
-    lines += [f"{folder.relative_to(tree.root).as_posix()}: deleted" for folder in gone]
-    paths += gone
+            lines.append(f"{label}: prompts and models")
+        paths += needed + dropped
+        lines += [f"{folder.relative_to(tree.root).as_posix()}: deleted" for folder in dropped]
     paths = list(dict.fromkeys(paths))
-    if not lines:
-        return Commit("", tuple(ignored))
-    title = lines[0] if len(lines) == 1 else f"{len(lines)} players' results"
-    message = f"Results: {title}\n\n" + "\n".join(lines) + "\n"
-    if not dry_run:
-        _git("add", "--", *map(str, paths))
-        _git("commit", "--quiet", "--message", message, "--", *map(str, paths))
-    return Commit(message, tuple(ignored))
+    message = ""
+    if lines:
+        title = lines[0] if len(lines) == 1 else f"{len(lines)} players' results"
+        message = f"Results: {title}\n\n" + "\n".join(lines) + "\n"
+    if message and not dry_run:
+        _record(paths, message)
+    return Commit(message, tuple(ignored), tuple(impossible))
+
+
+def _record(paths: Sequence[Path], message: str) -> None:
+    """Commit ``paths`` as they are now: changed, new or deleted."""
+    if here := [str(path) for path in paths if path.exists()]:
+        git("add", "--", *here)
+    if away := [str(path) for path in paths if not path.exists()]:
+        git("rm", "-r", "--cached", "--quiet", "--ignore-unmatch", "--", *away)
+    git("commit", "--quiet", "--message", message, "--", *map(str, paths))
+
+
+def _board(
+    head: Committed, suite: str, language: str, players: set[str], suites: Mapping[str, Suite]
+) -> Board | None:
+    """The board of ``players`` as they are now, and of other players as they were committed. None: nobody."""
+    tree = head.tree
+    here = {slug(player) for player in players}
+    folder = tree.board_folder(suite, language)
+    kept = {name for name in head.players(suite, language) - here if (folder / name).exists()}
+    if not kept:
+        if not players:
+            return None
+        frames = load(tree, suite, language).only_players(players)
+        return load_board(tree, suite, language, prompts=suites, frames=frames).board
+    with TemporaryDirectory() as temporary:
+        staged = ResultsTree(Path(temporary))
+        head.extract(suite, language, kept, staged.root)
+        for name in here:
+            target = staged.root / suite / language / name
+            shutil.copytree(folder / name, target, symlinks=True, ignore=shutil.ignore_patterns("audio"))
+        return load_board(staged, suite, language, prompts=suites).board
 
 
 def _needed(suite: Suite, language: str, models: Path) -> list[Path]:
@@ -175,24 +220,12 @@ def _needed(suite: Suite, language: str, models: Path) -> list[Path]:
 
 def _changed_files(paths: Sequence[Path]) -> list[Path]:
     """Those of ``paths`` that exist in this work tree, have changed, and are not ignored by git."""
-    top = Path(_git("rev-parse", "--show-toplevel").stdout.strip()).resolve()
+    top = Path(git("rev-parse", "--show-toplevel").stdout.strip()).resolve()
     inside = [path for path in paths if path.exists() and path.resolve().is_relative_to(top)]
     listed = ["status", "--porcelain", "-z", "--no-renames", "--untracked-files=all", "--"]
-    lines = _git(*listed, *map(str, inside)).stdout.split("\0") if inside else []
+    lines = git(*listed, *map(str, inside)).stdout.split("\0") if inside else []
     changed = {(top / line[3:]).resolve() for line in lines if line}
     return [path for path in inside if path.resolve() in changed]
-
-
-def _gone(tree: ResultsTree) -> list[Path]:
-    """Committed players whose folders are no longer there."""
-    names = _git("ls-files", "-z", "--deleted", "--", str(tree.root)).stdout.split("\0")
-    root, folders = tree.root.resolve(), set()
-    for path in (Path(name).resolve() for name in names if name):
-        parts = path.relative_to(root).parts
-        folder = tree.root.joinpath(*parts[:3])
-        if len(parts) > 3 and not folder.exists():
-            folders.add(folder)
-    return sorted(folders)
 
 
 def _changed_players(tree: ResultsTree, board: Board, players: set[str]) -> list[BoardRow]:
@@ -204,12 +237,16 @@ def _changed_players(tree: ResultsTree, board: Board, players: set[str]) -> list
     ]
 
 
-def _board_changed(tree: ResultsTree, board: Board, *, dry_run: bool) -> bool:
-    """Whether board.json, made anew of the evidence, differs from what is committed."""
-    path = tree.board_folder(board.suite, board.language) / "board.json"
+def _board_changed(path: Path, board: Board | None, *, dry_run: bool) -> bool:
+    """Whether board.json, made anew of the evidence, differs from what is committed. None: it goes."""
+    if board is None:
+        if not dry_run:
+            path.unlink(missing_ok=True)
+        return path.exists() or _changed(path)
+    data = stored_json(board).encode()
     if dry_run:
-        return not path.exists() or path.read_bytes() != stored_json(board).encode() or _changed(path)
-    write_board(tree, board)
+        return not path.exists() or path.read_bytes() != data or _changed(path)
+    write_atomically(path, data)
     return _changed(path)
 
 
@@ -220,18 +257,8 @@ def _line(board: Board, row: BoardRow) -> str:
 
 
 def _ignored(path: Path) -> bool:
-    return _git("check-ignore", "--quiet", str(path), check=False).returncode == 0
+    return git("check-ignore", "--quiet", str(path), check=False).returncode == 0
 
 
 def _changed(path: Path) -> bool:
-    return bool(_git("status", "--porcelain", "--untracked-files=all", "--", str(path)).stdout)
-
-
-def _git(*arguments: str, check: bool = True) -> subprocess.CompletedProcess[str]:
-    try:
-        done = subprocess.run(["git", *arguments], capture_output=True, text=True, check=False)
-    except FileNotFoundError:
-        raise StorageError("git is not installed", hint="Install git, or copy the results by hand.") from None
-    if check and done.returncode != 0:
-        raise UserError(f"git {arguments[0]} failed: {done.stderr.strip()}", where=str(Path.cwd()))
-    return done
+    return bool(git("status", "--porcelain", "--untracked-files=all", "--", str(path)).stdout)

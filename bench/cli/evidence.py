@@ -116,7 +116,8 @@ def commit_results(dry_run: bool, where: Places) -> None:
     """Commit players with complete, valid evidence.
 
     Their boards are committed too, and the prompts, cards, situations and models.toml behind them, so that a
-    clone can be audited. Players whose folders were deleted are deleted.
+    clone can be audited. Players whose folders were deleted are deleted. A player that was committed and is no
+    longer complete stays as it was committed.
     Complete: every scene of the suite has a conversation and a judgement by each of the suite's judges, or a
     recorded failure. Valid: every file matches its schema and its digest. Other players, and files that git
     ignores, are listed and left alone. The exit status is 0 even if there is nothing to commit.
@@ -131,10 +132,14 @@ def commit_results(dry_run: bool, where: Places) -> None:
     made = git_commit(tree, ready, suites, where.models, dry_run=dry_run)
     for board in made.ignored:
         click.echo(f"left out: {board}: git ignores it")
+    for reason in made.impossible:
+        click.echo(f"left out: {reason}")
     if not made.message:
         seen = {(player.suite, player.language) for player in ready}
         why = "what is complete has been committed before" if ready else "no player is complete and valid"
-        if seen and len(made.ignored) == len(seen):
+        if made.impossible:
+            why = "see above"
+        elif seen and len(made.ignored) == len(seen):
             why = "git ignores what is complete"
         click.echo(f"Nothing to commit: {why}.")
         return
