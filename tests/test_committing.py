@@ -146,7 +146,10 @@ def test_a_board_that_the_committed_players_cannot_give_is_left_out(commit: Say,
     shutil.rmtree(tiny.tree.player_folder("tiny", "en", "bard"))
     play(tiny, "bard")
     _, out, _ = commit()
-    assert "left out: tiny en: no board from what would be committed: holds records of several versions: 1, 2" in out
+    assert (
+        "left out: tiny en: no board from what would be committed: holds records of several versions: 1, 2"
+        in out
+    )
     assert git("rev-parse", "HEAD") == head
     shutil.rmtree(tiny.tree.player_folder("tiny", "en", "actor"))
     assert "tiny/en/actor: deleted" in commit()[1]

@@ -145,7 +145,9 @@ def git_commit(
             board = _board(head, suite_name, language, players, suites)
         except UserError as error:
             fault = f"no board from what would be committed: {error.what}"
-            impossible.append(f"{suite_name} {language}: {fault}. Finish the players left out, or delete them.")
+            impossible.append(
+                f"{suite_name} {language}: {fault}. Finish the players left out, or delete them."
+            )
             continue
         label = f"{suite_name} v{board.version} {language}" if board else f"{suite_name} {language}"
         changed = _changed_players(tree, board, players) if board else []

@@ -73,4 +73,6 @@ def committed(tree: ResultsTree) -> Committed:
     listed = git("-C", str(top), "ls-tree", "-r", "-z", "--name-only", "--full-tree", "HEAD", check=False)
     paths = [top / name for name in listed.stdout.split("\0") if name]  # nothing before the first commit
     inside = [path for path in paths if path.is_relative_to(root)]
-    return Committed(tree, top, frozenset(PurePosixPath(path.relative_to(root).as_posix()) for path in inside))
+    return Committed(
+        tree, top, frozenset(PurePosixPath(path.relative_to(root).as_posix()) for path in inside)
+    )
