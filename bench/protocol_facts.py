@@ -7,6 +7,7 @@ pages and audit read them from here, so none of these needs the code of a protoc
 from __future__ import annotations
 
 import hashlib
+import re
 from functools import lru_cache
 from pathlib import Path
 from typing import Literal
@@ -18,6 +19,8 @@ from bench.toml_entries import Entry, entry_from, read_toml
 
 LengthRule = Literal["paper_v2", "paper_v1", "none"]
 """How long answers count against a player: see :func:`bench.scores.paper.length_terms`."""
+
+_PUBLISHED = re.compile(r"published_(-?[0-9]{1,9})_(-?[0-9]{1,9})")
 
 FOLDERS: list[Path] = [Path(__file__).parent / "protocols"]
 """Where facts files are looked for."""
@@ -49,6 +52,9 @@ class ProtocolFacts(Entry):
     turn_label: str = "Turn"
     """What pages call one entry of a verdict."""
     length_rule: LengthRule = "none"
+    published_scale: tuple[int, int] | None = None
+    """Lowest and highest score of a published table: only scores are known, and the table names the criteria.
+    There are no conversations, answer lengths, refusals or calls."""
     pools_turns: bool = False
     """A player's mean is taken over all its turns; otherwise over its conversations."""
 
@@ -66,6 +72,8 @@ class ProtocolFacts(Entry):
     @property
     def scale(self) -> tuple[float, float] | None:
         """Lowest and highest score of every criterion; None if the protocol is unknown."""
+        if self.published_scale is not None:
+            return float(self.published_scale[0]), float(self.published_scale[1])
         if not self.criteria:
             return None
         return float(self.criteria[0].low), float(self.criteria[0].high)
@@ -90,12 +98,22 @@ def facts_of(protocol: str) -> ProtocolFacts:
     return _facts(protocol, tuple(FOLDERS))
 
 
+def published_protocol(low: int, high: int) -> str:
+    """Name of the protocol of published scores on a scale: all that is known of how they were made."""
+    return f"published_{low}_{high}"
+
+
 @lru_cache
 def _facts(protocol: str, folders: tuple[Path, ...]) -> ProtocolFacts:
     for folder in folders:
         path = folder / f"{protocol}.toml"
         if protocol in {found.stem for found in folder.glob("*.toml")}:
             return entry_from(ProtocolFacts, read_toml(path), str(path))
+    if (match := _PUBLISHED.fullmatch(protocol)) is not None:
+        scale = (int(match[1]), int(match[2]))
+        return ProtocolFacts(
+            roles=(), criteria=(), multi_turn=False, turn_label="Score", published_scale=scale
+        )
     return UNKNOWN
 
 

@@ -34,6 +34,8 @@ def committable(tree: ResultsTree, suites: Mapping[str, Suite]) -> tuple[list[Re
     """(players that may be committed, why each other one may not)."""
     ready, left = [], []
     for suite_name, language in tree.boards():
+        if tree.is_table(suite_name):
+            continue  # published scores are committed by hand
         for info in tree.players(suite_name, language):
             label = f"{suite_name} {language} {info.player}"
             try:

@@ -68,7 +68,7 @@ def board(
     )
     tree = where.evidence(suite_name, languages)
     suites = all_suites(where.prompts)
-    found = [language for suite, language in tree.boards() if suite == suite_name]
+    found = [language for _, language in tree.boards(suite_name)]
     if not found:
         raise UserError(
             f"no results of suite {suite_name!r}",

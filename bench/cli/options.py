@@ -59,7 +59,7 @@ class Places:
         if suite not in known:
             raise unknown_name(suite, known, "suite", f"{self.results} and {self.prompts}")
         for language in languages:
-            languages_known = {language for name, language in tree.boards() if name == suite}
+            languages_known = {language for _, language in tree.boards(suite)}
             languages_known |= set(self.suite(suite).scenes) if suite in suites else set()
             if language not in languages_known:
                 raise unknown_name(language, languages_known, "language", f"suite {suite}")

@@ -28,7 +28,7 @@ def tidy_table(tree: ResultsTree, suite: str, languages: Sequence[str] = ()) -> 
 
     Raises UserError if there are no results, RecordError if a file is damaged.
     """
-    known = [language for name, language in tree.boards() if name == suite]
+    known = [language for _, language in tree.boards(suite)]
     if not known:
         raise UserError(f"no results of suite {suite!r}", where=str(tree.root))
     for language in languages:

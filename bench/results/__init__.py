@@ -6,6 +6,7 @@
         (repeat 2 of a cell: <character>.<situation>.2.json)
     results/<suite>/<language>/<player>/audio/<SHA-256 of the file>.<wav, mp3 or flac>
     results/<suite>/<language>/board.json
+    results/published/<name>/   see bench.results.score_tables
 
 Folder and file names are slugs; the exact ids are in the records.
 """
@@ -35,11 +36,12 @@ from bench.records import (
     canonical,
     sha256_of,
 )
+from bench.results.score_tables import TABLES, ScoreTable, read_score_table, read_source
 from bench.slugs import slug
 
 T = TypeVar("T", bound=Record)
 
-NOT_SUITES = frozenset({"external", "human"})
+NOT_SUITES = frozenset({"external", "human", TABLES})
 """Folders of the results tree that are not suites."""
 _REPEAT = re.compile(r"[^.]+\.[^.]+\.([1-9][0-9]{0,2})\.json")
 
@@ -112,18 +114,53 @@ class ResultsTree:
     # Reading
 
     def suites(self) -> list[str]:
-        """The suites with a folder, sorted. Each name is its own slug."""
-        return [folder.name for folder in _folders(self.root) if folder.name not in NOT_SUITES]
+        """The suites with a folder, then the tables of published scores, each sorted.
 
-    def boards(self) -> Iterator[tuple[str, str]]:
-        """(suite, language) of every board with at least one player, sorted. Both are their own slugs."""
-        for suite in self.suites():
-            for language in _folders(self.root / suite):
+        Each name is its own slug.
+        """
+        suites = [folder.name for folder in _folders(self.root) if folder.name not in NOT_SUITES]
+        return suites + [name for name in self.score_tables() if name not in suites]
+
+    def boards(self, suite: str | None = None) -> Iterator[tuple[str, str]]:
+        """(suite, language) of every board with at least one player, in the order of :meth:`suites`.
+
+        Both are their own slugs. ``suite``: only its boards. Raises CatalogError for a damaged source.toml.
+        """
+        for name in self.suites() if suite is None else [suite]:
+            if self.is_table(name):
+                yield name, read_source(self._table_folder(name), self.root).language
+                continue
+            for language in _folders(self.root / name):
                 if any((player / "player.json").exists() for player in _folders(language)):
-                    yield suite, language.name
+                    yield name, language.name
+
+    def score_tables(self) -> list[str]:
+        """Names of the tables of published scores, sorted."""
+        return [folder.name for folder in _folders(self.root / TABLES)]
+
+    def is_table(self, suite: str) -> bool:
+        """Whether ``suite`` names a table of published scores. A suite of the same name comes first."""
+        return (
+            slug(suite) == suite
+            and suite not in NOT_SUITES
+            and not (self.root / suite).is_dir()
+            and self._table_folder(suite).is_dir()
+        )
+
+    def score_table(self, suite: str, language: str) -> ScoreTable | None:
+        """The table of published scores that ``suite`` names; None if it names none in this language."""
+        if not self.is_table(suite):
+            return None
+        table = read_score_table(self._table_folder(suite), self.root)
+        return table if table.source.language == language else None
+
+    def _table_folder(self, name: str) -> Path:
+        return self.root / TABLES / name
 
     def players(self, suite: str, language: str) -> list[PlayerInfo]:
         """The players of a board, sorted by id."""
+        if (table := self.score_table(suite, language)) is not None:
+            return list(table.players)
         folders = _folders(self.board_folder(suite, language))
         paths = [folder / "player.json" for folder in folders]
         return sorted(

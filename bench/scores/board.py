@@ -291,12 +291,13 @@ def paper_numbers(
     for name in weightings if len(table) else ():
         table[paper.norm_column(name)] += paper.length_terms(frames, table[paper.final_column(name)])["shift"]
     table = table.reindex(pd.Index(frames.names, name="player"))
-    lengths, ratios = paper.answer_lengths(frames.conversations), paper.refusal_ratios(frames.usable)
-    multiplied = facts_of(frames.protocol).length_rule == "paper_v2"
+    facts, lengths = facts_of(frames.protocol), paper.answer_lengths(frames.conversations)
+    ratios = paper.refusal_ratios(frames.usable) if facts.published_scale is None else {}
+    multiplied = facts.length_rule == "paper_v2"
     table["avg_length"] = [lengths.get(name) for name in frames.names]
     table["length_factor"] = [factors.get(name) if multiplied else None for name in frames.names]
     table["refusal_ratio"] = [ratios.get(name) for name in frames.names]
-    return table, paper.median_length([lengths[name] for name in factors])
+    return table, paper.median_length([lengths[name] for name in factors if name in lengths])
 
 
 def published_numbers(scored: pd.DataFrame, weighting: str) -> pd.DataFrame:

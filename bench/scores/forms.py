@@ -91,7 +91,7 @@ def to_table(board: Board) -> str:
     at = fields.index("refusal_ratio")
     fields[at:at] = board.criteria
     heads = [head.strip() for head in _TABLE_COLUMNS]
-    heads[at:at] = [name.replace("_", " ").capitalize() for name in board.criteria]
+    heads[at:at] = [f"{name[:1].upper()}{name[1:]}".replace("_", " ") for name in board.criteria]
     return text_table(heads, [[shown(_cell(row, name)) for name in fields] for row in board.rows], left={1})
 
 

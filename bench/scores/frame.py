@@ -21,7 +21,7 @@ from bench.protocol_facts import facts_of
 from bench.records import PlayerInfo
 from bench.results import ResultsTree
 from bench.results.facts import Tally, summed
-from bench.scores.rows import Inputs, PlayerRows, player_rows
+from bench.scores.rows import Inputs, PlayerRows, player_rows, table_rows
 
 SCENE = ["player", "character", "situation"]
 """Columns that name a conversation within a board."""
@@ -41,7 +41,7 @@ COLUMNS: dict[str, dict[str, str]] = {
         "turn": "turn of the conversation, from 1",
         "judge": "judge id",
         "criterion": "criterion's name in the protocol",
-        "score": "integer on the criterion's scale",
+        "score": "integer on the criterion's scale; published scores may have decimals",
         "is_refusal": "whether this judge saw a refusal in this turn",
         "stale": "whether the conversation has changed since it was judged",
     },
@@ -72,7 +72,6 @@ COLUMNS: dict[str, dict[str, str]] = {
 
 _TYPES = {
     "turn": "int64",
-    "score": "int64",
     "turns": "int64",
     "answer_characters": "int64",
     "mean_answer_characters": "float64",
@@ -192,6 +191,8 @@ def load(tree: ResultsTree, suite: str, language: str, *, version: str | None = 
     or if the board holds several versions of the suite and ``version`` does not choose one.
     """
     players = tuple(tree.players(suite, language))
+    if (table := tree.score_table(suite, language)) is not None:
+        return frames_of(tree, suite, language, players, table_rows(table))
     rows = [
         player_rows(
             tree,
@@ -211,7 +212,8 @@ def frames_of(
     tree: ResultsTree, suite: str, language: str, players: Sequence[PlayerInfo], rows: Sequence[PlayerRows]
 ) -> Frames:
     """The evidence of one board from the ``rows`` of its ``players``. Raises RecordError, as :func:`load`."""
-    _check_folders(tree, suite, language, players)
+    if not tree.is_table(suite):
+        _check_folders(tree, suite, language, players)
     where = str(tree.board_folder(suite, language))
     version = _the_only("version", {version for part in rows for version in part.versions}, where)
     protocol = _the_only("protocol", {protocol for part in rows for protocol in part.protocols}, where)
@@ -275,6 +277,7 @@ def _score_table(rows: Sequence[PlayerRows], judgements: pd.DataFrame) -> pd.Dat
     own = pd.DataFrame(
         [row[1:] for part in rows for row in part.scores], columns=_OWN_COLUMNS, dtype="object"
     )
+    own["score"] = own["score"].astype("int64") if own.empty else own["score"].infer_objects()
     keys = judgements[[*_KEYS, "judge", "stale"]].iloc[at].reset_index(drop=True)
     return _typed(keys.join(own)[list(COLUMNS["scores"])])
 

@@ -16,13 +16,14 @@ from bench.errors import RecordError
 from bench.records import Conversation, Judgement, re_asks, sha256_of
 from bench.results import ResultsTree
 from bench.results.facts import Tally, count_calls
+from bench.results.score_tables import ScoreTable
 from bench.scores.rules import ended_by_player, is_stale, saw_refusal
 
 Row = tuple[object, ...]
 Inputs = dict[tuple[str, ...], tuple[str, str]]
 """By player, character, situation and (of a judgement) judge: the fingerprint of a record's inputs, and the
 SHA-256 of the messages that were judged. Imported records have none."""
-ScoreRow = tuple[int, int, str, int, bool]
+ScoreRow = tuple[int, int, str, int | float, bool]
 """Index of the judgement in :attr:`PlayerRows.judgements`, turn, criterion, score, whether a refusal."""
 
 
@@ -113,6 +114,29 @@ def player_rows(
         values = _judgement_values(judgement, talks.get(scene))
         rows.judgements.append((player, *scene, judgement.judge, *values))
     return rows
+
+
+def table_rows(table: ScoreTable) -> list[PlayerRows]:
+    """The rows of published scores, one entry per player. Only the scores are known.
+
+    A verdict that lacks a criterion counts as failed.
+    """
+    players = {
+        info.player: PlayerRows(info.player, {table.source.commit}, {table.protocol})
+        for info in table.players
+    }
+    for (player, *scene), judges in table.verdicts.items():
+        rows = players[player]
+        talk = (scene[-1], "complete", 0, 0, None, None, None, False, None)
+        rows.conversations.append((player, *scene, *talk))
+        for judge, scores in judges.items():
+            whole = len(scores) == len(table.criteria)
+            if whole:
+                index = len(rows.judgements)
+                rows.scores += [(index, 1, criterion, score, False) for criterion, score in scores.items()]
+            status = "ok" if whole else "failed"
+            rows.judgements.append((player, *scene, judge, status, False, False, False, 1, None))
+    return list(players.values())
 
 
 def opening_of(talk: Conversation) -> str:

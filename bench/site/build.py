@@ -171,7 +171,7 @@ class _Build:
 
     def run(self, jobs: int | None) -> int:
         """Write all files. Returns the number of conversations."""
-        places = [self._place(suite, language) for suite, language in self.tree.boards()]
+        places = [self._place(*board) for board in self.tree.boards() if not self.tree.is_table(board[0])]
         versions = changelog(self.sources.changelog)
         atom = feed(versions, self.site_url)
         stage1 = build_shells(

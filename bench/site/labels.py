@@ -40,4 +40,4 @@ def language_name(language: str) -> str:
 
 def label(criterion: str) -> str:
     """A criterion's name for readers."""
-    return criterion.replace("_", " ").capitalize()
+    return f"{criterion[:1].upper()}{criterion[1:]}".replace("_", " ")

@@ -26,6 +26,8 @@ def difficulty(frames: Frames) -> pd.DataFrame:
     rows = []
     for kind in KINDS:
         for name, mine in rest.groupby(level=kind):
+            if not name:
+                continue  # published scenes have no character
             others = mine.droplevel(kind)
             rows.append(
                 {
@@ -52,6 +54,7 @@ def side_means(frames: Frames) -> pd.DataFrame:
     parts = [
         _means(finals, ["player", kind], "conversations").rename(columns={kind: "id"}).assign(kind=kind)
         for kind in KINDS
+        if any(finals.index.get_level_values(kind))
     ]
     return pd.concat(parts, ignore_index=True)[["player", "kind", "id", "conversations", "score"]]
 

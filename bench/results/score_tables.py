@@ -1,0 +1,228 @@
+"""Published scores of other benchmarks, one number per player, scene, judge and criterion:
+
+    results/published/<name>/scores.csv.gz
+    results/published/<name>/source.toml
+    results/published/<name>/LICENSE
+
+The conversations behind the scores are elsewhere; ``source.toml`` says where.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import Self
+
+from pydantic import field_validator, model_validator
+
+from bench.errors import RecordError
+from bench.protocol_facts import published_protocol
+from bench.records import PlayerInfo
+from bench.results.score_lines import (
+    GRID_FIELDS,
+    MOST_NAME,
+    SCENE_FIELDS,
+    ScoreLine,
+    checked_lines,
+    csv_of,
+    csv_rows,
+    read_table,
+)
+from bench.slugs import slug
+from bench.toml_entries import Entry, entry_from, read_toml
+
+TABLES = "published"
+"""Name of the folder inside the results tree."""
+SCORES, SOURCE, LICENSE = "scores.csv.gz", "source.toml", "LICENSE"
+"""The files of a table."""
+
+_LANGUAGE = re.compile(r"[a-z]{2,3}(-[a-z0-9]{2,8})*")
+_URL = re.compile(r"https?://[^\s<>\"']{1,500}")
+
+
+class ScoreSource(Entry):
+    """Where a table comes from: source.toml."""
+
+    title: str
+    description: str
+    language: str
+    """Code of the language of the conversations, such as ``ja``."""
+    url: str
+    """Page of the project that published the scores."""
+    commit: str
+    """Its commit; or the version, or the date of the download."""
+    licence: str
+    """Name of the licence of the scores. Its text is in the file LICENSE."""
+    changes: str
+    """What was done to the scores on the way here."""
+    conversations: str
+    """Page where the conversations can be read."""
+    scale: tuple[int, int]
+    """Lowest and highest score of every criterion."""
+    digest: str
+    """SHA-256 of scores.csv, decompressed."""
+
+    @field_validator("title", "commit", "licence")
+    @classmethod
+    def _short(cls, value: str) -> str:
+        return _one_line(value, MOST_NAME)
+
+    @field_validator("description", "changes")
+    @classmethod
+    def _sentence(cls, value: str) -> str:
+        return _one_line(value, 1000)
+
+    @field_validator("language")
+    @classmethod
+    def _code(cls, value: str) -> str:
+        if not _LANGUAGE.fullmatch(value) or slug(value) != value:
+            raise ValueError(f"{value!r} is not a language code; write one such as ja or pt-br")
+        return value
+
+    @field_validator("url", "conversations")
+    @classmethod
+    def _address(cls, value: str) -> str:
+        if not _URL.fullmatch(value) or not value.isprintable():
+            raise ValueError(f"{value!r} is not an address; write one that starts with https://")
+        return value
+
+    @field_validator("digest")
+    @classmethod
+    def _sha256(cls, value: str) -> str:
+        if not re.fullmatch(r"[0-9a-f]{64}", value):
+            raise ValueError("must be a SHA-256 in hexadecimal")
+        return value
+
+    @model_validator(mode="after")
+    def _has_width(self) -> Self:
+        if not self.scale[0] < self.scale[1]:
+            raise ValueError("scale: the first number must be below the second")
+        return self
+
+    def toml(self) -> str:
+        """The content of source.toml."""
+        values = self.model_dump()
+        return "".join(f"{key} = {json.dumps(value, ensure_ascii=False)}\n" for key, value in values.items())
+
+
+def _one_line(value: str, most: int) -> str:
+    if not value.strip() or len(value) > most or not value.isprintable():
+        raise ValueError(f"must be one line of at most {most} printable characters")
+    return value
+
+
+@dataclass(frozen=True)
+class ScoreTable:
+    """A table of published scores, sorted."""
+
+    name: str
+    source: ScoreSource
+    lines: tuple[ScoreLine, ...]
+
+    @property
+    def protocol(self) -> str:
+        """The protocol of its board, which says no more than the scale."""
+        return published_protocol(*self.source.scale)
+
+    @cached_property
+    def criteria(self) -> tuple[str, ...]:
+        return tuple(sorted({line.criterion for line in self.lines}))
+
+    @cached_property
+    def players(self) -> tuple[PlayerInfo, ...]:
+        """What is known of the players: their names."""
+        return tuple(
+            PlayerInfo(
+                player=name,
+                provider="unknown",
+                model=name,
+                name=name,
+                family="unknown",
+                weights="unknown",
+                licence="unknown",
+                sampling={},
+            )
+            for name in sorted({line.player for line in self.lines})
+        )
+
+    @cached_property
+    def verdicts(self) -> dict[tuple[str, str, str], dict[str, dict[str, int | float]]]:
+        """(player, character, situation) to judge to criterion to score."""
+        verdicts: dict[tuple[str, str, str], dict[str, dict[str, int | float]]] = {}
+        for line in self.lines:
+            judges = verdicts.setdefault((line.player, line.character, line.situation), {})
+            judges.setdefault(line.judge, {})[line.criterion] = line.score
+        return verdicts
+
+    @property
+    def incomplete(self) -> int:
+        """Verdicts (player, scene and judge) that lack a criterion. They do not count."""
+        return sum(
+            len(scores) < len(self.criteria)
+            for judges in self.verdicts.values()
+            for scores in judges.values()
+        )
+
+    @property
+    def missing(self) -> int:
+        """Verdicts that do not exist, of all players, scenes and judges of the table."""
+        scenes = {(line.character, line.situation) for line in self.lines}
+        judges = {line.judge for line in self.lines}
+        return len(self.players) * len(scenes) * len(judges) - sum(map(len, self.verdicts.values()))
+
+
+def read_score_table(folder: Path, root: Path) -> ScoreTable:
+    """The table in ``folder``, which must not lead out of ``root``.
+
+    Raises CatalogError for a fault of source.toml, RecordError for one of the scores.
+    """
+    source = read_source(folder, root)
+    path = folder / SCORES
+    try:
+        stamp = path.stat()
+    except OSError as error:
+        raise RecordError(f"cannot be read: {error.strerror}", where=str(path)) from None
+    return _table(folder, root, source, (stamp.st_mtime_ns, stamp.st_size, stamp.st_ino))
+
+
+def read_source(folder: Path, root: Path) -> ScoreSource:
+    """The source.toml of a table. Raises CatalogError."""
+    path = folder / SOURCE
+    return entry_from(ScoreSource, read_toml(path, root=root), str(path))
+
+
+@lru_cache(maxsize=8)
+def _table(folder: Path, root: Path, source: ScoreSource, stamp: tuple[int, ...]) -> ScoreTable:
+    """``stamp`` changes with the file, so that a changed file is read again."""
+    path = folder / SCORES
+    data = read_table(path, root)
+    if hashlib.sha256(data).hexdigest() != source.digest:
+        hint = "Restore both files from version control, or import the scores again."
+        raise RecordError("the scores do not match the digest in source.toml", where=str(path), hint=hint)
+    heads, rows = csv_rows(data, str(path))
+    if tuple(heads) not in (SCENE_FIELDS, GRID_FIELDS):
+        hint = f"The columns must be {', '.join(SCENE_FIELDS)}. Make the file with `bench import scores`."
+        raise RecordError(f"has the columns {', '.join(heads)}", where=str(path), hint=hint)
+    return ScoreTable(folder.name, source, checked_lines(rows, heads, source.scale, str(path)))
+
+
+def table_files(
+    lines: Iterable[ScoreLine], about: Mapping[str, object], licence: str, where: str
+) -> dict[str, bytes]:
+    """The files of a table: name to content. ``about``: the fields of source.toml, but for the digest.
+
+    Raises CatalogError, naming ``where``, for an unusable field.
+    """
+    data = csv_of(lines)
+    source = entry_from(ScoreSource, {**about, "digest": hashlib.sha256(data).hexdigest()}, where)
+    return {
+        SCORES: gzip.compress(data, 9, mtime=0),
+        SOURCE: source.toml().encode(),
+        LICENSE: licence.encode(),
+    }
