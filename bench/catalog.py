@@ -141,6 +141,8 @@ class Model(LocalServer):
     """None: unknown, and reported as unknown rather than zero."""
     sampling: Sampling = Sampling()
     """Overrides the sampling of the suite's role."""
+    player_sampling: Sampling = Sampling()
+    """Overrides both when the model is a player."""
     drop_parameters: tuple[str, ...] = ()
     """Parameters that the model does not accept (many reasoning models reject a temperature)."""
     system_role: bool | None = None

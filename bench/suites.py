@@ -21,8 +21,10 @@ from bench.toml_entries import Entry, checked_id, entry_from, read_text, read_to
 LANGUAGES = {"en": "English", "ru": "Russian"}
 """Language names for templates; any other language is named by its code."""
 
-ALL: Literal["all"] = "all"
 JSON_LINES = "Write one JSON object per line."
+
+FOLDER = r"^(?:[a-z0-9][a-z0-9-]*)?$"
+"""What a suite may call the folder of its templates."""
 
 E = TypeVar("E", bound=Entry)
 V = TypeVar("V")
@@ -123,10 +125,13 @@ class Limits(Entry):
 
 
 class Selection(Entry):
-    """What is played in one language: ids of cards and situations, or "all", or the items of a file."""
+    """What is played in one language: ids of cards and situations, or the items of a file.
 
-    characters: Names | Literal["all"] = ALL
-    situations: Names | Literal["all"] = ALL
+    A suite lists its ids, so that a new card or situation changes no suite.
+    """
+
+    characters: Names = ()
+    situations: Names = ()
     items: str = ""
     """For protocols that play a data set, in the suite's own folder: a JSON Lines file of items, or a folder
     of probe files, one for each of the ``characters``."""
@@ -140,6 +145,8 @@ class SuiteEntry(Entry):
     version: str
     demonstration: bool = False
     """Its scores show that the pipeline works, not how good a model is, and the site says so."""
+    templates: str = Field(default="", pattern=FOLDER)
+    """The folder of its templates in the protocol's folder. Empty: the protocol's folder itself."""
     symmetric: bool = False
     """Show both the card and the situation to player and interrogator."""
     max_turns: int | None = Field(default=None, ge=1)
@@ -198,6 +205,11 @@ class Suite:
     prompts: Path
     scenes: Mapping[str, SceneSet]
     """By language. Where they are read on first use, that may raise CatalogError."""
+
+    @property
+    def templates(self) -> Path:
+        """The folder of its templates."""
+        return self.prompts / self.protocol / self.entry.templates
 
     @property
     def interrogator(self) -> str | None:
@@ -367,16 +379,16 @@ def _item(line: str, where: str) -> Item:
     return Item(data["character"], data["situation"], rest, where)
 
 
-def _selected(
-    folder: Path, kind: type[E], wanted: tuple[str, ...] | str, where: str, what: str
-) -> dict[str, E]:
-    """The entries of a folder that a suite uses, in file-name order or in the order the suite gives."""
+def _selected(folder: Path, kind: type[E], names: tuple[str, ...], where: str, what: str) -> dict[str, E]:
+    """The entries of a folder that a suite lists, in its order."""
     files = {path.stem: path for path in sorted(folder.glob("*.toml"))}
     if not files:
         ignored = ", ".join(sorted(path.name for path in folder.iterdir())) if folder.is_dir() else ""
         fault = f"no {what} (.toml) in {folder}" + (f" (ignored: {ignored:.80})" if ignored else "")
         raise CatalogError(fault, where=where, hint=f"CONTRIBUTING.md shows how to write a {what}.")
-    names = tuple(files) if isinstance(wanted, str) else wanted
+    if not names:
+        hint = f"List those it plays, such as `{what}s = {json.dumps(list(files), ensure_ascii=False)}`."
+        raise CatalogError(f"languages.{folder.name} lists no {what}s", where=where, hint=hint)
     for name in names:
         if name not in files:
             raise unknown_name(name, files, what, where)

@@ -18,7 +18,7 @@ from bench.errors import CatalogError
 from bench.run.plan import make_plan
 from bench.run.runner import run_plan
 from bench.suites import Card, SceneSet, Situation, Suite, load_suite, suite_files
-from tests.tiny import ROOT, FakeChat, Tiny, edit, make_tiny
+from tests.tiny import ROOT, FakeChat, Tiny, edit, make_tiny, play_all
 
 PROMPTS = ROOT / "prompts"
 LANGUAGES = ("en", "ru")
@@ -113,7 +113,24 @@ def test_the_quickstart_is_small_and_needs_the_embedded_model_only(catalog: Cata
     assert turns == [1, 1]
 
 
-@pytest.mark.parametrize("name", ["demo", "quickstart"])
+def test_a_new_card_or_situation_changes_no_suite(tmp_path: Path) -> None:
+    prompts = tmp_path / "prompts"
+    shutil.copytree(PROMPTS, prompts)
+
+    def played() -> dict[tuple[str, str], list[tuple[str, str]]]:
+        suites = {name: load_suite(prompts, name) for name in suite_files(prompts)}
+        return {(n, language): s.language(language).pairs for n, s in suites.items() for language in s.scenes}
+
+    before = played()
+    for kind in ("characters", "situations"):
+        for language in LANGUAGES:
+            old = min((prompts / kind / language).glob("*.toml"))
+            for stem in ("aaa-new", "zzz-new"):
+                shutil.copy(old, old.with_stem(stem))
+    assert played() == before
+
+
+@pytest.mark.parametrize("name", ["demo", "demo-2", "quickstart"])
 def test_suites_of_the_embedded_model_are_called_demonstrations(name: str) -> None:
     assert load_suite(PROMPTS, name).entry.demonstration
 
@@ -141,12 +158,7 @@ def test_suites_of_the_embedded_model_are_called_demonstrations(name: str) -> No
         ("suite", "temperature = 0.6", "temperature = 3", "player.sampling.temperature"),
         ("suite", "[languages.en]", "[languages]", "languages"),
         ("suite", "[languages.en]", "[languages.en]\ncharacter = []", "did you mean 'characters'?"),
-        (
-            "suite",
-            "[languages.en]",
-            '[languages.en]\ncharacters = ["ana"]',
-            "unknown character 'ana'. Did",
-        ),
+        ("suite", '["anna", "bruno"]', '["ana"]', "unknown character 'ana'. Did"),
         ("suite", "[languages.en]", "[languages.fr]", "no character (.toml) in"),
         ("suite", "[limits]", "[limits", "malformed TOML"),
     ],
@@ -214,12 +226,26 @@ def test_a_prompts_folder_that_is_missing_is_named(tmp_path: Path) -> None:
 # --- what a suite selects --------------------------------------------------------------------------------
 
 
-def test_a_suite_takes_all_scenes_unless_it_names_some(tiny: Tiny) -> None:
-    assert list(load_suite(tiny.prompts, "tiny").language("en").cards) == ["anna", "bruno"]
+@pytest.mark.parametrize(
+    ("listed", "line"),
+    [
+        ('characters = ["anna", "bruno"]', '`characters = ["anna", "bruno"]`'),
+        ('situations = ["hello", "storm"]', '`situations = ["hello", "storm"]`'),
+    ],
+)
+@pytest.mark.parametrize("instead", ["", "[]"])
+def test_a_suite_without_a_list_is_answered_with_the_line_to_add(
+    tiny: Tiny, listed: str, line: str, instead: str
+) -> None:
+    key = listed.partition(" ")[0]
+    edit(tiny.suite_file, listed, f"{key} = {instead}" if instead else "")
+    said = refused(tiny).line()
+    assert f"languages.en lists no {key}" in said
+    assert line in said
 
 
-def test_a_suite_that_names_its_scenes_has_them_in_its_own_order(tiny: Tiny) -> None:
-    edit(tiny.suite_file, "[languages.en]", '[languages.en]\ncharacters = ["bruno", "anna"]')
+def test_a_suite_has_its_scenes_in_its_own_order(tiny: Tiny) -> None:
+    edit(tiny.suite_file, '["anna", "bruno"]', '["bruno", "anna"]')
     assert list(load_suite(tiny.prompts, "tiny").language("en").cards) == ["bruno", "anna"]
 
 
@@ -231,7 +257,7 @@ def test_a_suite_may_cut_its_conversations_short(tiny: Tiny) -> None:
 
 def test_a_mistake_in_a_card_that_no_suite_wants_stops_nobody(tiny: Tiny) -> None:
     edit(tiny.card_file, "summary =", "sumary =")
-    edit(tiny.suite_file, "[languages.en]", '[languages.en]\ncharacters = ["bruno"]')
+    edit(tiny.suite_file, '["anna", "bruno"]', '["bruno"]')
     assert list(load_suite(tiny.prompts, "tiny").language("en").cards) == ["bruno"]
 
 
@@ -258,11 +284,8 @@ def test_a_name_listed_twice_counts_once(tiny: Tiny) -> None:
     edit(tiny.suite_file, 'models = ["bard"]', 'models = ["bard", "actor", "bard"]')
     edit(tiny.suite_file, 'models = ["asker"]', 'models = ["asker", "asker"]')
     edit(tiny.suite_file, 'models = ["strict"]', 'models = ["strict", "strict"]')
-    edit(
-        tiny.suite_file,
-        "[languages.en]",
-        '[languages.en]\ncharacters = ["bruno", "bruno"]\nsituations = ["storm", "hello", "storm"]',
-    )
+    edit(tiny.suite_file, '["anna", "bruno"]', '["bruno", "bruno"]')
+    edit(tiny.suite_file, '["hello", "storm"]', '["storm", "hello", "storm"]')
     suite = load_suite(tiny.prompts, "tiny")
     assert suite.entry.player.models == ("bard", "actor")
     assert (suite.interrogator, suite.judges) == ("asker", ("strict",))
@@ -276,8 +299,7 @@ def test_an_unfinished_file_stops_only_what_uses_it(
     made = make_tiny(tmp_path)
     for folder in ("characters", "situations"):
         shutil.copytree(made.prompts / folder / "en", made.prompts / folder / "ru")
-    with made.suite_file.open("a", encoding="utf-8") as file:
-        file.write("[languages.ru]\n")
+    play_all(made, "en", "ru")
     (made.prompts / "situations" / "ru" / "hello.toml").write_text(damage, encoding="utf-8")
     made.suite_file.with_stem("other").write_text(damage or "title", encoding="utf-8")
     suites = all_suites(made.prompts)

@@ -5,6 +5,7 @@ Two characters, two situations (of 2 and 3 turns), one suite ``tiny``: 4 convers
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -70,8 +71,13 @@ sampling = { temperature = 0.8 }
 models = ["strict"]
 sampling = { temperature = 0.1 }
 
-[languages.en]
 """
+
+LANGUAGE = """[languages.{language}]
+characters = {characters}
+situations = {situations}
+"""
+SUITE += LANGUAGE.format(language="en", characters='["anna", "bruno"]', situations='["hello", "storm"]')
 
 MODELS = """
 [providers.scripted]
@@ -194,6 +200,18 @@ def make_tiny(root: Path, url: str = "http://127.0.0.1:9/v1") -> Tiny:
         path.write_text(SITUATION.format(title=title, turns=turns), encoding="utf-8")
     made.models.write_text(MODELS.format(url=url), encoding="utf-8")
     return made
+
+
+def play_all(tiny: Tiny, *languages: str) -> None:
+    """Have the suite list every card and situation in its folders; without ``languages``, in English."""
+    text = tiny.suite_file.read_text(encoding="utf-8").partition("[languages")[0]
+    for language in languages or ("en",):
+        names = {
+            kind: json.dumps(sorted(path.stem for path in (tiny.prompts / kind / language).glob("*.toml")))
+            for kind in ("characters", "situations")
+        }
+        text += LANGUAGE.format(language=language, **names)
+    tiny.suite_file.write_text(text, encoding="utf-8")
 
 
 def edit(path: Path, old: str, new: str) -> None:

@@ -209,7 +209,7 @@ def _needed(suite: Suite, language: str, models: Path) -> list[Path]:
     """The files that say how the evidence of a suite came about."""
     scenes, prompts = suite.language(language), suite.prompts
     folder = prompts / suite.protocol
-    files = [models, folder / f"{suite.id}.toml", *sorted(folder.glob("*.jinja"))]
+    files = [models, folder / f"{suite.id}.toml", *sorted(suite.templates.glob("*.jinja"))]
     files += [prompts / "characters" / language / f"{name}.toml" for name in scenes.cards]
     files += [prompts / "situations" / language / f"{name}.toml" for name in scenes.situations]
     if named := suite.entry.languages[language].items:

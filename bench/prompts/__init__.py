@@ -2,7 +2,8 @@
 
 Templates get the variables of the paper's templates (its Appendix D): ``character`` (player);
 ``char_summary``, ``situation``, ``messages`` (interrogator); ``char_description``, ``messages`` (judge).
-Ours also get ``language``, ``language_name``, ``char_name``, ``turns`` and ``symmetric``.
+Ours also get ``language``, ``language_name``, ``char_name``, ``turns`` and ``symmetric``; the interrogator's
+gets ``number``, which counts its messages; the judge's gets ``char_example`` and ``char_greeting``.
 Templates may come from anybody: see :mod:`bench.prompts.sandbox` for what they may do.
 """
 
@@ -28,6 +29,16 @@ MOST_TEMPLATE = 64_000
 def quoted(text: str) -> str:
     """``text`` with ``| `` before each line, so that no line of it can pass for a line of the template."""
     return "\n".join(f"| {line}" for line in text.strip().splitlines())
+
+
+def shown_card(card: Card) -> dict[str, str]:
+    """The parts of a card that a judge reads, which are all that the player reads."""
+    return {
+        "char_name": card.char_name,
+        "char_description": card.system_prompt.strip(),
+        "char_example": card.example_prompt.strip(),
+        "char_greeting": card.initial_message.strip(),
+    }
 
 
 class PromptSet:
@@ -63,9 +74,18 @@ class PromptSet:
         )
 
     def interrogator(
-        self, card: Card, situation: Situation, messages: Sequence[Message], *, symmetric: bool
+        self,
+        card: Card,
+        situation: Situation,
+        messages: Sequence[Message],
+        *,
+        symmetric: bool,
+        turns: int | None = None,
     ) -> str:
-        """The interrogator's prompt: summary, situation, talk so far, and in a symmetric suite the card."""
+        """The interrogator's prompt: summary, situation, talk so far, and in a symmetric suite the card.
+
+        ``turns``: how many messages it writes in all, by default as many as the situation says.
+        """
         return self.render(
             "interrogator",
             char_name=card.char_name,
@@ -73,6 +93,8 @@ class PromptSet:
             char_description=card.system_prompt.strip() if symmetric else "",
             situation=situation.text.strip(),
             messages=[m.model_dump() for m in messages],
+            number=len(messages) // 2 + 1,
+            turns=situation.num_turns if turns is None else turns,
             symmetric=symmetric,
         )
 
@@ -80,8 +102,7 @@ class PromptSet:
         """The judge's prompt about a whole conversation."""
         return self.render(
             "judge",
-            char_name=card.char_name,
-            char_description=card.system_prompt.strip(),
+            **shown_card(card),
             messages=[m.model_dump() for m in messages],
             turns=len(messages) // 2,
         )

@@ -78,7 +78,7 @@ class Protocol(Calls, ABC):
         self.sounds = Sounds()
         self._check_suite()
         self.options: Any = entry_from(self.options_type, suite.entry.options, f"suite {suite.id}: options")
-        self.prompts = PromptSet(suite.prompts / suite.protocol, language, self.facts.roles)
+        self.prompts = PromptSet(suite.templates, language, self.facts.roles)
 
     def _check_suite(self) -> None:
         where, name = f"suite {self.suite.id}", f"protocol {self.name}"

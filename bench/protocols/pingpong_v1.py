@@ -15,6 +15,7 @@ from pydantic import JsonValue
 
 from bench.chat.requests import estimated_tokens
 from bench.errors import CatalogError
+from bench.prompts import shown_card
 from bench.protocol_facts import facts_of
 from bench.protocols.base import Estimate, Talk, strict_object
 from bench.protocols.calls import READABLE, Ask, JsonSchema, read_whole
@@ -113,11 +114,11 @@ class PingPongV1(CardProtocol):
         card, situation = self.scene(cell)
         prompt = self.prompts.render(
             "interrogator",
-            char_name=card.char_name,
-            char_description=card.system_prompt.strip(),
+            **shown_card(card),
             situation=situation.text.strip(),
             messages=[m.model_dump() for m in messages],
             turn=rated,
+            turns=self.turns(cell),
             more=more,
         )
         limits = self.suite.entry.limits

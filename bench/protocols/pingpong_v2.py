@@ -52,8 +52,11 @@ class PingPongV2(CardProtocol):
         entry = self.suite.entry
         schema = utterance_schema(self.limit_for(self.interrogator, entry.limits.utterance))
         talk = Talk()
-        for turn in range(1, self.turns(cell) + 1):
-            prompt = self.prompts.interrogator(card, situation, talk.messages, symmetric=entry.symmetric)
+        turns = self.turns(cell)
+        for turn in range(1, turns + 1):
+            prompt = self.prompts.interrogator(
+                card, situation, talk.messages, symmetric=entry.symmetric, turns=turns
+            )
             reply = await self.interrogate(cell, turn, talk, ask, prompt, schema, utterance)
             if reply is not None:
                 talk.messages.append(Message(role="user", content=reply.text))

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from tests.audit.conftest import Audited
-from tests.tiny import edit
+from tests.tiny import edit, play_all
 
 
 def test_an_edited_board_differs_in_the_edited_field(audited: Audited) -> None:
@@ -64,4 +64,6 @@ def test_the_board_of_a_suite_with_a_new_scene_differs(audited: Audited) -> None
     new = audited.tiny.card_file.with_stem("carla")
     new.write_bytes(audited.tiny.card_file.read_bytes())
     edit(new, "Anna", "Carla")
+    assert audited.found("board-differs") == []
+    play_all(audited.tiny)
     assert ("board.json", "rows.bard.conversations_missing") in audited.found("board-differs")

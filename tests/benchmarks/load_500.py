@@ -32,7 +32,7 @@ from bench.chat import Chat, ResponseCache  # noqa: E402
 from bench.results import ResultsTree  # noqa: E402
 from bench.run.plan import make_plan  # noqa: E402
 from bench.run.runner import run_plan  # noqa: E402
-from tests.tiny import CARD, SITUATION, Tiny, edit, make_tiny  # noqa: E402
+from tests.tiny import CARD, SITUATION, Tiny, edit, make_tiny, play_all  # noqa: E402
 
 CHARACTERS, SITUATIONS = 25, 20
 CONVERSATIONS = CHARACTERS * SITUATIONS
@@ -76,6 +76,7 @@ def wide(folder: Path, url: str, turns: int) -> Tiny:
     for n in range(SITUATIONS):
         text = SITUATION.format(title=f"situation-{n}", turns=turns)
         tiny.situation_file.with_stem(f"situation-{n}").write_text(text, encoding="utf-8")
+    play_all(tiny)
     edit(tiny.models, "max_concurrent = 4", f"max_concurrent = {CONVERSATIONS}")
     return tiny
 

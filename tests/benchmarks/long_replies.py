@@ -23,7 +23,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from tests.scripted_server import Answer, ScriptedServer, Seen, completion, plausible  # noqa: E402
-from tests.tiny import SITUATION, Tiny, edit, make_tiny  # noqa: E402
+from tests.tiny import SITUATION, Tiny, edit, make_tiny, play_all  # noqa: E402
 
 TEXTS = {
     "quotes": '{"next_utterance": "he said "no" and ',
@@ -41,6 +41,7 @@ def wide(root: Path, url: str, at_once: int) -> Tiny:
     for n in range(at_once // 2 - 2):
         path = tiny.situation_file.with_stem(f"s{n}")
         path.write_text(SITUATION.format(title=f"s{n}", turns=2), encoding="utf-8")
+    play_all(tiny)
     edit(tiny.models, "max_concurrent = 4", f"max_concurrent = {at_once}")
     return tiny
 

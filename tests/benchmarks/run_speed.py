@@ -46,6 +46,26 @@ sampling = { temperature = 0.8, top_p = 0.95, max_tokens = 1024 }
 models = ["judge"]
 sampling = { temperature = 0.1, top_p = 0.95, max_tokens = 4096 }
 [languages.en]
+characters = [
+    "baba-yaga",
+    "gorvath-the-retired",
+    "mags-the-raccoon",
+    "pip-the-pawn",
+    "professor-barbenfouillis",
+    "scheherazade",
+    "sherlock-holmes",
+    "tove-adeyemi",
+]
+situations = [
+    "cannot-sleep",
+    "first-hello",
+    "new-orders",
+    "old-friend",
+    "only-a-machine",
+    "school-trouble",
+    "shadow-at-the-bridge",
+    "supper-for-two",
+]
 """
 PROVIDER = """
 [providers.scripted]

@@ -9,7 +9,7 @@ import pytest
 
 from tests.cli.conftest import READERS, Bench, reader
 from tests.scripted_server import ScriptedServer
-from tests.tiny import Tiny, bytes_below, edit
+from tests.tiny import Tiny, bytes_below, edit, play_all
 
 # --- names -----------------------------------------------------------------------------------------------
 
@@ -92,7 +92,7 @@ def test_a_suite_that_was_never_run_says_what_to_run(bench: Bench, tiny: Tiny, c
 def test_a_suite_without_results_in_a_language_says_so(bench: Bench, done: Tiny) -> None:
     for kind in ("characters", "situations"):
         shutil.copytree(done.prompts / kind / "en", done.prompts / kind / "ru")
-    edit(done.suite_file, "[languages.en]", "[languages.en]\n[languages.ru]")
+    play_all(done, "en", "ru")
     fault = bench("board", "tiny", "-l", "ru", *done.options()).fault
     assert "no results of suite 'tiny' in language 'ru'. Run it first: `bench run tiny`." in fault
 

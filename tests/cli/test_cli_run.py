@@ -20,7 +20,7 @@ from bench import files
 from bench.records import Failure, digest_of, sealed
 from tests.cli.conftest import Bench, Start, wait_for
 from tests.scripted_server import Answer, ScriptedServer, Seen, completion, plausible
-from tests.tiny import CALLS, ROOT, Tiny, bytes_below, edit, make_tiny
+from tests.tiny import CALLS, ROOT, Tiny, bytes_below, edit, make_tiny, play_all
 
 TALKS = 4
 ALL = sum(CALLS.values())
@@ -346,7 +346,7 @@ def test_a_further_judge_talks_to_no_player(bench: Bench, done: Tiny, server: Sc
 def test_judging_covers_the_languages_that_have_results(bench: Bench, tiny: Tiny) -> None:
     for kind in ("characters", "situations"):
         shutil.copytree(tiny.prompts / kind / "en", tiny.prompts / kind / "ru")
-    edit(tiny.suite_file, "[languages.en]", "[languages.en]\n[languages.ru]")
+    play_all(tiny, "en", "ru")
     assert bench("run", "tiny", "-l", "ru", *tiny.options()).status == 0
     ended = bench("judge", "tiny", "-j", "lenient", *tiny.options())
     assert (ended.status, f"{TALKS} judgements (0 failed)" in ended.out) == (0, True)
@@ -355,7 +355,7 @@ def test_judging_covers_the_languages_that_have_results(bench: Bench, tiny: Tiny
 def test_judging_a_language_without_results_says_so(bench: Bench, done: Tiny) -> None:
     shutil.copytree(done.prompts / "characters" / "en", done.prompts / "characters" / "ru")
     shutil.copytree(done.prompts / "situations" / "en", done.prompts / "situations" / "ru")
-    edit(done.suite_file, "[languages.en]", "[languages.en]\n[languages.ru]")
+    play_all(done, "en", "ru")
     assert "language ru" in bench("judge", "tiny", "-l", "ru", "-j", "lenient", *done.options()).fault
 
 

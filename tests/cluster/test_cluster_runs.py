@@ -16,7 +16,7 @@ import pytest
 
 from tests.cli.conftest import Bench
 from tests.scripted_server import ScriptedServer, plausible
-from tests.tiny import CALLS, SITUATION, Tiny, bytes_below, edit
+from tests.tiny import CALLS, SITUATION, Tiny, bytes_below, edit, play_all
 
 PLAYERS = ("-p", "bard", "-p", "actor")
 THREADS = 8
@@ -84,6 +84,7 @@ def test_a_limit_is_divided_and_exceeded_by_no_more_than_the_calls_in_flight(
     for n in range(SITUATIONS):
         text = SITUATION.format(title=f"situation-{n}", turns=2)
         tiny.situation_file.with_stem(f"situation-{n}").write_text(text, encoding="utf-8")
+    play_all(tiny)
     prices = tiny.models.read_text().replace('input = "1", output = "2"', 'input = "1000", output = "2000"')
     tiny.models.write_text(prices)
     start = [word for word in words(tiny, tmp_path / "one", "--no-cache") if word not in PLAYERS]

@@ -14,7 +14,7 @@ from bench.chat import RetryPolicy, client
 from bench.protocols.calls import ASKS
 from bench.records import Conversation, Judgement
 from tests.scripted_server import FAULTS, ScriptedServer, faulty
-from tests.tiny import CARD, SITUATION, Tiny, edit, make_tiny
+from tests.tiny import CARD, SITUATION, Tiny, edit, make_tiny, play_all
 
 pytestmark = pytest.mark.block_network(allowed_hosts=["127\\.0\\.0\\.1"])
 
@@ -43,6 +43,7 @@ def wide(tmp_path: Path) -> Tiny:
         path.write_text(CARD.format(name=f"Character {n}"), encoding="utf-8")
         path = tiny.situation_file.with_stem(f"situation-{n}")
         path.write_text(SITUATION.format(title=f"situation-{n}", turns=TURNS), encoding="utf-8")
+    play_all(tiny)
     edit(tiny.models, "max_concurrent = 4", "max_concurrent = 32")
     edit(tiny.models, "timeout_seconds = 20", "timeout_seconds = 3")
     return tiny

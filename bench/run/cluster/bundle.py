@@ -52,7 +52,7 @@ def bundle_of(
     providers = {model.provider: catalog.providers[model.provider] for model in chosen.values()}
     for name, provider in providers.items():
         _check_secrets(name, provider, catalog)
-    folder = suite.prompts / suite.protocol
+    folder = suite.templates
     return Bundle(
         run=run,
         source=SOURCE,
@@ -72,12 +72,11 @@ def bundle_of(
 
 def protocol_of(bundle: Bundle, folder: Path) -> Protocol:
     """The protocol in ``bundle``; its templates are written below ``folder``."""
-    texts = folder / bundle.protocol
-    texts.mkdir(parents=True, exist_ok=True)
-    for name, text in bundle.templates.items():
-        (texts / Path(name).name).write_text(text, encoding="utf-8", newline="")
     scenes = SceneSet(bundle.language, bundle.cards, bundle.situations, bundle.items)
     suite = Suite(bundle.suite, bundle.protocol, bundle.entry, folder, {bundle.language: scenes})
+    suite.templates.mkdir(parents=True, exist_ok=True)
+    for name, text in bundle.templates.items():
+        (suite.templates / Path(name).name).write_text(text, encoding="utf-8", newline="")
     kind = protocol_class(bundle.protocol)
     if kind is None:
         hint = "Install the same Dramaturg everywhere."
