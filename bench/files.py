@@ -6,8 +6,10 @@ import errno
 import itertools
 import os
 import re
+import shutil
 import socket
 import stat
+from collections.abc import Mapping
 from pathlib import Path
 
 from bench.errors import StorageError
@@ -118,6 +120,37 @@ def write_atomically(path: Path, data: bytes, *, replace: bool = True) -> bool:
             return _link(temporary, path)
         finally:
             temporary.unlink(missing_ok=True)
+    except OSError as error:
+        raise storage_error(error, path) from None
+
+
+def write_folder(path: Path, files: Mapping[str, bytes], *, replace: bool = False) -> None:
+    """Write a folder of files: a reader sees all of them or none.
+
+    Args:
+        path: The folder.
+        files: Name to content.
+        replace: Replace an existing folder. Without it, ``path`` must not exist.
+
+    Raises StorageError.
+    """
+    temporary, old = path.parent / _temporary_name(), path.parent / _temporary_name()
+    try:
+        temporary.mkdir(parents=True)
+        try:
+            for name, data in files.items():
+                write_atomically(temporary / name, data)
+            if replace and path.exists():
+                path.rename(old)
+            try:
+                temporary.rename(path)
+            except OSError:
+                if old.exists():
+                    old.rename(path)
+                raise
+        finally:
+            for folder in (temporary, old):
+                shutil.rmtree(folder, ignore_errors=True)
     except OSError as error:
         raise storage_error(error, path) from None
 

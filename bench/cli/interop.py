@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import click
 
 from bench.cli.options import Places, places
 from bench.errors import UserError
+from bench.suites import suite_files
 
 
 @click.command()
@@ -137,3 +139,103 @@ def ping_pong_bench(
         click.echo(f"Show the board: `bench board {suite} --language {language}`")
     if not report.conversations:
         sys.exit(1)
+
+
+@import_.command("scores")
+@click.argument("path", metavar="FILE", type=click.Path(exists=True, path_type=Path))
+@click.option("--name", required=True, metavar="NAME", help="Name of the board, such as other-bench.")
+@click.option("--title", required=True, metavar="TEXT", help="Name of the benchmark, for people.")
+@click.option("--language", "-l", required=True, metavar="L", help="Language of the conversations: ja.")
+@click.option("--scale", required=True, nargs=2, type=int, metavar="LOW HIGH", help="Ends of the scale.")
+@click.option("--url", required=True, metavar="URL", help="Page of the project that published the scores.")
+@click.option("--commit", required=True, metavar="C", help="Its commit, version, or date of the download.")
+@click.option("--licence", required=True, metavar="NAME", help="Licence of the scores, such as MIT.")
+@click.option(
+    "--licence-file",
+    required=True,
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Its text, which is kept beside the scores.",
+)
+@click.option("--conversations", metavar="URL", help="Page with the conversations (default: that of --url).")
+@click.option("--description", metavar="TEXT", help="A sentence about the benchmark (default: its counts).")
+@click.option("--changes", metavar="TEXT", help="What was done to the scores (default: copied as they are).")
+@click.option("--player", default="player", show_default=True, metavar="COLUMN", help="Column of the models.")
+@click.option(
+    "--scene",
+    "scenes",
+    multiple=True,
+    default=["scene"],
+    show_default=True,
+    metavar="COLUMN",
+    help="Column of the scenes; repeat it if several columns name a scene together.",
+)
+@click.option("--character", metavar="COLUMN", help="With --situation, in place of --scene.")
+@click.option("--situation", metavar="COLUMN", help="With --character, in place of --scene.")
+@click.option("--judge", default="judge", show_default=True, metavar="COLUMN", help="Column of the judges.")
+@click.option("--one-judge", metavar="NAME", help="The only judge, if the table has no column of judges.")
+@click.option(
+    "--criterion", default="criterion", show_default=True, metavar="COLUMN", help="Column of criteria."
+)
+@click.option("--no-criterion", is_flag=True, help="The table has no column of criteria, and only one.")
+@click.option("--score", default="score", show_default=True, metavar="COLUMN", help="Column of the scores.")
+@click.option("--replace", is_flag=True, help="Replace the scores that have this name.")
+@places
+def scores(
+    path: Path,
+    name: str,
+    licence_file: Path,
+    character: str | None,
+    situation: str | None,
+    scenes: tuple[str, ...],
+    no_criterion: bool,
+    replace: bool,
+    where: Places,
+    **rest: Any,
+) -> None:
+    """Import scores that another benchmark published.
+
+    FILE has a line for each player, scene, judge and criterion: .csv, .tsv, .jsonl or .parquet, also .gz.
+    Only these figures are kept, in results/published/NAME/, with source and licence. They get a board,
+    analyses and pages like other suites; the conversations stay where they are. If anything is wrong, nothing
+    is written.
+    """
+    from bench.interop.score_import import TableColumns, import_scores
+
+    if (character is None) != (situation is None):
+        raise click.UsageError("--character and --situation go together.")
+    grid = None if character is None or situation is None else (character, situation)
+    columns = TableColumns(
+        player=rest["player"],
+        scene=scenes,
+        grid=grid,
+        judge=rest["judge"],
+        one_judge=rest["one_judge"],
+        criterion=None if no_criterion else rest["criterion"],
+        score=rest["score"],
+    )
+    about = {
+        key: rest[key]
+        for key in (
+            "title",
+            "description",
+            "language",
+            "url",
+            "commit",
+            "licence",
+            "changes",
+            "conversations",
+            "scale",
+        )
+    }
+    suites = suite_files(where.prompts) if where.prompts.is_dir() else {}
+    table = import_scores(
+        where.tree(), path, name, columns, about, licence_file, suites=suites, replace=replace
+    )
+    click.echo(f"{len(table.lines)} scores in {where.tree().table_folder(name)}")
+    if table.missing or table.incomplete:
+        click.echo(
+            f"{table.missing} of the judgements that players, scenes and judges could have are missing;"
+            f" {table.incomplete} lack a criterion and do not count."
+        )
+    click.echo(f"Show the board: `bench board {name} --language {table.source.language}`")

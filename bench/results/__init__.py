@@ -111,6 +111,10 @@ class ResultsTree:
         folder = self.player_folder(cell.suite, cell.language, cell.player)
         return folder / "audio" / f"{audio.sha256}.{audio.format}"
 
+    def table_folder(self, name: str) -> Path:
+        """The folder of a table of published scores."""
+        return self.root / TABLES / name
+
     # Reading
 
     def suites(self) -> list[str]:
@@ -128,7 +132,7 @@ class ResultsTree:
         """
         for name in self.suites() if suite is None else [suite]:
             if self.is_table(name):
-                yield name, read_source(self._table_folder(name), self.root).language
+                yield name, read_source(self.table_folder(name), self.root).language
                 continue
             for language in _folders(self.root / name):
                 if any((player / "player.json").exists() for player in _folders(language)):
@@ -144,18 +148,15 @@ class ResultsTree:
             slug(suite) == suite
             and suite not in NOT_SUITES
             and not (self.root / suite).is_dir()
-            and self._table_folder(suite).is_dir()
+            and self.table_folder(suite).is_dir()
         )
 
     def score_table(self, suite: str, language: str) -> ScoreTable | None:
         """The table of published scores that ``suite`` names; None if it names none in this language."""
         if not self.is_table(suite):
             return None
-        table = read_score_table(self._table_folder(suite), self.root)
+        table = read_score_table(self.table_folder(suite), self.root)
         return table if table.source.language == language else None
-
-    def _table_folder(self, name: str) -> Path:
-        return self.root / TABLES / name
 
     def players(self, suite: str, language: str) -> list[PlayerInfo]:
         """The players of a board, sorted by id."""

@@ -212,17 +212,19 @@ def _table(folder: Path, root: Path, source: ScoreSource, stamp: tuple[int, ...]
     return ScoreTable(folder.name, source, checked_lines(rows, heads, source.scale, str(path)))
 
 
-def table_files(
-    lines: Iterable[ScoreLine], about: Mapping[str, object], licence: str, where: str
-) -> dict[str, bytes]:
-    """The files of a table: name to content. ``about``: the fields of source.toml, but for the digest.
+def source_of(lines: Iterable[ScoreLine], about: Mapping[str, object], where: str) -> ScoreSource:
+    """The source.toml of a table. ``about``: its fields, but for the digest.
 
-    Raises CatalogError, naming ``where``, for an unusable field.
+    Raises CatalogError, naming ``where``, for a missing or unusable field.
     """
-    data = csv_of(lines)
-    source = entry_from(ScoreSource, {**about, "digest": hashlib.sha256(data).hexdigest()}, where)
+    digest = hashlib.sha256(csv_of(lines)).hexdigest()
+    return entry_from(ScoreSource, {**about, "digest": digest}, where)
+
+
+def table_files(table: ScoreTable, licence: str) -> dict[str, bytes]:
+    """The files of a table: name to content. ``licence``: the text of its licence."""
     return {
-        SCORES: gzip.compress(data, 9, mtime=0),
-        SOURCE: source.toml().encode(),
+        SCORES: gzip.compress(csv_of(table.lines), 9, mtime=0),
+        SOURCE: table.source.toml().encode(),
         LICENSE: licence.encode(),
     }

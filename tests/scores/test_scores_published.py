@@ -17,7 +17,7 @@ from bench.boards.loading import load_board
 from bench.protocol_facts import facts_of, published_protocol
 from bench.results import ResultsTree
 from bench.results.score_lines import ScoreLine
-from bench.results.score_tables import table_files
+from bench.results.score_tables import ScoreTable, source_of, table_files
 from bench.scores.board import Board
 from bench.scores.compare import rank_moves
 from bench.scores.frame import Frames, load
@@ -64,7 +64,8 @@ def tree_with(root: Path, lines: list[ScoreLine], name: str = "other") -> Result
     """A results tree that holds one published table."""
     folder = root / "published" / name
     folder.mkdir(parents=True)
-    for file, data in table_files(lines, ABOUT, "Licence text\n", "test").items():
+    table = ScoreTable(name, source_of(lines, ABOUT, "test"), tuple(lines))
+    for file, data in table_files(table, "Licence text\n").items():
         (folder / file).write_bytes(data)
     return ResultsTree(root)
 
