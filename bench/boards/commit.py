@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from bench.boards.committed import Committed, committed, git
+from bench.boards.committed import Committed, committed
+from bench.boards.git import git
 from bench.boards.loading import load_board, stored_json
 from bench.errors import UserError
 from bench.files import write_atomically

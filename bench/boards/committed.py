@@ -2,24 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
 import tarfile
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from bench.errors import StorageError, UserError
+from bench.boards.git import git
 from bench.results import NOT_SUITES, ResultsTree
-
-
-def git(*arguments: str, check: bool = True) -> subprocess.CompletedProcess[str]:
-    """Run git. Raises UserError if it fails, unless ``check`` is false, and StorageError without git."""
-    try:
-        done = subprocess.run(["git", *arguments], capture_output=True, text=True, check=False)
-    except FileNotFoundError:
-        raise StorageError("git is not installed", hint="Install git, or copy the results by hand.") from None
-    if check and done.returncode != 0:
-        raise UserError(f"git {arguments[0]} failed: {done.stderr.strip()}", where=str(Path.cwd()))
-    return done
 
 
 @dataclass(frozen=True)

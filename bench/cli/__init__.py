@@ -90,6 +90,12 @@ COMMANDS = {
         "Analyse turns, difficulty, length and judges.",
         ("bench analyse pingpong -l en", "bench analyse pingpong -l en --only orders --format json"),
     ),
+    "diff": Listed(
+        "Results",
+        "diff:diff",
+        "Show what changed on the board of SUITE.",
+        ("bench diff pingpong -l en --since HEAD~3", "bench diff pingpong -l en --since v1.0 --format json"),
+    ),
     "rank-map": Listed(
         "Results",
         "rankmap:rank_map",
