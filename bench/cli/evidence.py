@@ -11,6 +11,7 @@ from bench.errors import UserError
 
 if TYPE_CHECKING:
     from bench.boards.loading import LoadedBoard
+    from bench.scores.robust import JudgesAs
 
 
 @click.command()
@@ -35,6 +36,12 @@ if TYPE_CHECKING:
     metavar="A B",
     help="Test whether players A and B differ, and estimate how many scenes would show it.",
 )
+@click.option(
+    "--judges-as",
+    type=click.Choice(["fixed", "sample"]),
+    help="What robust intervals and ranks hold for: these judges (fixed), or judges like these (sample)."
+    " Default: sample, where there are several judges.",
+)
 @places
 def board(
     suite_name: str,
@@ -45,15 +52,17 @@ def board(
     judges: tuple[str, ...],
     compare_methods: bool,
     separate: tuple[str, str] | None,
+    judges_as: JudgesAs | None,
     where: Places,
 ) -> None:
     """Print the leaderboard of SUITE.
 
     The board is computed from the results tree by the paper's method. Scores are length-normalised and
     printed with the half-width of a 95% interval. Players within 0.06 points on the scale 1 to 5 (the same
-    share of other scales) share a rank. Each protocol has its own length rule, or none. --compare-methods
-    also scores the board by the robust method, by each refusal policy and weighting, and without each judge.
-    --separate compares two players on the scenes that both have, by the robust method.
+    share of other scales) share a rank. Each protocol has its own length rule, or none. Beside this stand
+    score, interval, rank and its range by the robust method, and the chance of being the best.
+    --compare-methods also scores the board by the robust method, by each refusal policy and weighting, and
+    without each judge. --separate compares two players on the scenes that both have, by the robust method.
     """
     from bench.boards.loading import all_suites, load_board, write_board
     from bench.cli.methods import check_choices, moves, separated
@@ -65,6 +74,7 @@ def board(
         judges=judges,
         separate=separate is not None,
         form=form,
+        judges_as=judges_as,
     )
     tree = where.evidence(suite_name, languages)
     suites = all_suites(where.prompts)
@@ -87,15 +97,15 @@ def board(
             click.echo(moves(loaded.frames, form), nl=False)
             continue
         if separate:
-            click.echo(separated(loaded, separate, form), nl=False)
+            click.echo(separated(loaded, separate, form, judges_as), nl=False)
             continue
-        _print_board(loaded, form)
+        _print_board(loaded, form, judges_as)
         if write:
             write_board(tree, loaded.board)
 
 
-def _print_board(loaded: LoadedBoard, form: str) -> None:
-    from bench.scores.forms import gaps, judge_gaps, remarks, to_csv, to_json, to_table
+def _print_board(loaded: LoadedBoard, form: str, judges_as: JudgesAs | None) -> None:
+    from bench.scores.forms import gaps, judge_gaps, remarks, robust_line, to_csv, to_json, to_table
 
     board, suite = loaded.board, loaded.suite
     if form != "table":
@@ -106,7 +116,8 @@ def _print_board(loaded: LoadedBoard, form: str) -> None:
     if suite and suite.entry.demonstration:
         click.echo("A demonstration: these scores say nothing about role play.")
     stale = "" if board.stale is None else f"{board.stale.text} Redo: `--refresh-stale`.\n"
-    click.echo(to_table(board) + gaps(board) + judge_gaps(board) + remarks(board) + stale)
+    table = to_table(board, judges_as) + robust_line(board, judges_as)
+    click.echo(table + gaps(board) + judge_gaps(board) + remarks(board) + stale)
 
 
 @click.command("commit-results")

@@ -10,14 +10,22 @@ from bench.records import canonical
 from bench.scores.analyses.sure import missing_to_none
 from bench.scores.compare import rank_moves
 from bench.scores.frame import Frames
-from bench.scores.separate import separation
+from bench.scores.robust import JudgesAs
+from bench.scores.separate import Separation, separation
 from bench.tables import csv_table, text_table
 
 COLUMNS = ("method", "player", "score", "rank", "paper_rank", "moved")
 
 
 def check_choices(
-    *, write: bool, compare: bool, weights: str | None, judges: Sequence[str], separate: bool, form: str
+    *,
+    write: bool,
+    compare: bool,
+    weights: str | None,
+    judges: Sequence[str],
+    separate: bool,
+    form: str,
+    judges_as: JudgesAs | None,
 ) -> None:
     """Raise UserError for options of ``board`` that do not go together."""
     if write and (compare or weights is not None or judges or separate):
@@ -29,18 +37,26 @@ def check_choices(
         raise UserError("--separate and --compare-methods print two things", hint="Ask for one of them.")
     if separate and form == "csv":
         raise UserError("--separate has no csv form", hint="Choose --format table or json.")
+    if judges_as and (compare or write or form == "csv"):
+        raise UserError(
+            "--judges-as is for the table, and for --separate",
+            hint="Leave it out: --format json and --write hold both, and the paper's scoring has neither.",
+        )
     if compare and weights is not None:
         raise UserError("--compare-methods tries the weightings itself", hint="Leave out --weights.")
 
 
-def separated(loaded: LoadedBoard, names: tuple[str, str], form: str) -> str:
+def separated(
+    loaded: LoadedBoard, names: tuple[str, str], form: str, judges_as: JudgesAs | None = None
+) -> str:
     """Whether two players differ significantly, and how many scenes that takes, in sentences or as JSON."""
-    made = separation(loaded.frames, *names, weights=loaded.weights)
+    made = separation(loaded.frames, *names, weights=loaded.weights, judges_as=judges_as)
     if form == "json":
         return canonical(made.model_dump(mode="json"))
     head = f"{made.player} and {made.other} on {made.suite}, {made.language}, by the robust scoring:\n"
     if made.difference is None:
         return f"{head}They cannot be compared: {made.reason}.\n"
+    head += _judges_taken(made)
     lines = [f"Difference on the {made.scenes} scenes that both have: {made.difference:+.3f}"]
     if made.p is None or made.p_adjusted is None:
         lines = [f"{lines[0]}.", f"Whether it is significant is unknown: {made.reason}."]
@@ -61,6 +77,15 @@ def separated(loaded: LoadedBoard, names: tuple[str, str], form: str) -> str:
             f" {abs(made.difference):.3f} {made.power:.0%} of the time."
         )
     return head + "".join(f"{line}\n" for line in lines)
+
+
+def _judges_taken(made: Separation) -> str:
+    """What the interval and the test say about other judges."""
+    if made.judges_as == "sample":
+        return f"Judges count as a sample: this holds for judges like these {len(made.judges)}.\n"
+    if made.sample is None:
+        return f"This holds for the judges asked. For judges like these: unknown, {made.sample_unknown}.\n"
+    return f"This holds for these {len(made.judges)} judges, not for others like them.\n"
 
 
 def moves(frames: Frames, form: str) -> str:

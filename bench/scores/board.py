@@ -17,9 +17,8 @@ from bench.scores import paper
 from bench.scores.bootstrap import CONFIDENCE
 from bench.scores.frame import Frames
 from bench.scores.ledger import Scene, conversation_counts, judgement_counts, ledger, scenes_of
-from bench.scores.planning import typical_difference
 from bench.scores.probes import ProbeRates, probe_rates
-from bench.scores.robust import CORRECTION, robust_grid, robust_numbers, separability
+from bench.scores.standing import RobustScore, RobustSummary, known, robust_records
 from bench.scores.weights import CUSTOM, EQUAL, Weights, checked_weights, standard_weightings
 
 RESAMPLES = 1000
@@ -50,39 +49,6 @@ class WeightedScore(Record):
     length_norm_ci: float | None
     score: float | None
     score_ci: float | None
-
-
-class RobustScore(Record):
-    """A player's numbers under the robust scoring: refusals count, characters and situations are sampled."""
-
-    score: float
-    """Length-normalised, comparable with ``length_norm_score``."""
-    low: float | None
-    high: float | None
-    """95% interval, clustered by character and situation; null if its width cannot be known: with one scene,
-    or the same score in every scene."""
-    rank: int
-    """Rank by ``score``."""
-    rank_low: int
-    rank_high: int
-    """Range of ranks that the data allow."""
-    group: int
-    """Tie group: the rank of its leader; no member differs significantly from the leader."""
-
-
-class RobustSummary(Record):
-    """The robust scoring's figures for a whole board."""
-
-    correction: str
-    """Correction for multiple comparisons: bh (Benjamini-Hochberg) or holm."""
-    pairs: int
-    separability: float | None
-    """Share of the pairs of players that differ significantly."""
-    standard_error: float | None
-    """Of the difference of a typical pair: the root of the mean variance over pairs."""
-    detectable_difference: float | None
-    """Smallest true difference of such a pair that the board separates with a power of 80%, after correction
-    for all pairs; null if even the width of the scale would not be detected."""
 
 
 class BoardRow(Record):
@@ -234,7 +200,7 @@ def board_of(
     tables = {name: paper.ranked(published_numbers(scored, name), gap) for name in weightings}
     counts = _counts(frames, scenes_of(frames) if scenes is None else list(scenes))
     probes, facts = probe_rates(frames), standing_out(frames.calls)
-    summary, robust = _robust(frames, main_weights)
+    summary, robust = robust_records(frames, main_weights, resamples=resamples, seed=seed)
     infos = {info.player: info for info in frames.players}
     return Board(
         suite=frames.suite,
@@ -308,34 +274,6 @@ def published_numbers(scored: pd.DataFrame, weighting: str) -> pd.DataFrame:
     return table.set_axis(list(NUMBERS), axis="columns")
 
 
-def _robust(frames: Frames, weights: Weights) -> tuple[RobustSummary | None, dict[str, RobustScore]]:
-    scale = facts_of(frames.protocol).scale
-    if scale is None or frames.scores.empty:
-        return None, {}
-    table, pairs = robust_numbers(robust_grid(frames, weights))
-    error, least = typical_difference(pairs, width=scale[1] - scale[0])
-    summary = RobustSummary(
-        correction=CORRECTION,
-        pairs=len(pairs),
-        separability=_known(separability(pairs)),
-        standard_error=_known(error),
-        detectable_difference=_known(least),
-    )
-    rows = {
-        str(player): RobustScore(
-            score=paper.published(float(row["score"])),
-            low=_known(row["low"]),
-            high=_known(row["high"]),
-            rank=int(row["rank"]),
-            rank_low=int(row["rank_low"]),
-            rank_high=int(row["rank_high"]),
-            group=int(row["group"]),
-        )
-        for player, row in table.iterrows()
-    }
-    return summary, rows
-
-
 def _counts(frames: Frames, scenes: list[Scene]) -> pd.DataFrame:
     """Counts of conversations and judgements, judges and cost of each player, as fields of its row."""
     talks = conversation_counts(frames, scenes).add_prefix("conversations_")
@@ -362,23 +300,18 @@ def _total(costs: list[Any]) -> str | None:
 
 def _scores(scored: pd.Series, criteria: tuple[str, ...]) -> dict[str, Any]:
     """Fields of a row from its numbers in :func:`paper_numbers`."""
-    means = {name: _known(scored.get(name)) for name in criteria}
-    length = _known(scored["avg_length"])
+    means = {name: known(scored.get(name)) for name in criteria}
+    length = known(scored["avg_length"])
     return {
         "criteria": {name: mean for name, mean in means.items() if mean is not None},
-        "refusal_ratio": _known(scored["refusal_ratio"]),
+        "refusal_ratio": known(scored["refusal_ratio"]),
         "avg_length": None if length is None else int(length),
-        "length_factor": _known(scored["length_factor"]),
-        "conversations_scored": int(_known(scored.get("conversations_scored")) or 0),
+        "length_factor": known(scored["length_factor"]),
+        "conversations_scored": int(known(scored.get("conversations_scored")) or 0),
     }
 
 
 def _weighted(table: pd.DataFrame, player: str) -> WeightedScore:
     row = table.loc[[player]].iloc[0]
     rank = None if pd.isna(row["rank"]) else int(row["rank"])
-    return WeightedScore(rank=rank, **{name: _known(row[name]) for name in NUMBERS})
-
-
-def _known(value: Any) -> float | None:
-    """A number as published; None if it is missing."""
-    return None if value is None or pd.isna(value) else paper.published(float(value))
+    return WeightedScore(rank=rank, **{name: known(row[name]) for name in NUMBERS})

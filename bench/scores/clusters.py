@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy import stats
 
 from bench.scores.bootstrap import Array
 
@@ -161,7 +162,15 @@ def judge_spread(values: Array) -> JudgeSpread | None:
 
 
 def widened(these: MeanError, added: Array, added_df: float) -> MeanError:
-    """``these`` (judges fixed) plus the variance of sampling judges; degrees of freedom by Satterthwaite."""
+    """``these`` (judges fixed) plus the variance of sampling judges; degrees of freedom by Satterthwaite.
+
+    More degrees of freedom could make an interval shorter where little variance is added. ``these`` stays
+    as it is there: sampling judges never makes a claim more certain.
+    """
     variance = these.variance + added
     df = variance**2 / (these.variance**2 / these.df + added**2 / added_df)
+    more = np.flatnonzero(df > these.df)
+    reach = np.sqrt(variance[more]) * stats.t.ppf(0.975, df[more])
+    shorter = more[reach < these.error[more] * stats.t.ppf(0.975, these.df[more])]
+    variance[shorter], df[shorter] = these.variance[shorter], these.df[shorter]
     return MeanError(these.mean, variance, df, these.n)

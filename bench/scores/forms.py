@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from bench.records import canonical
 from bench.scores.board import OWN_KEYS, PROBE_KEYS, Board, BoardRow
+from bench.scores.robust import JudgesAs
+from bench.scores.standing import RobustSummary
 from bench.tables import UNKNOWN, Cell, csv_table, shown, text_table
 
 CSV_COLUMNS = (
@@ -83,8 +85,11 @@ def to_csv(board: Board) -> str:
     return csv_table(columns, [[_cell(row, name) for name in columns] for row in board.rows])
 
 
-def to_table(board: Board) -> str:
-    """The board as aligned text; unknown numbers are shown as an en dash."""
+def to_table(board: Board, judges_as: JudgesAs | None = None) -> str:
+    """The board as aligned text; unknown numbers are shown as an en dash.
+
+    ``judges_as``: how judges count in the robust numbers; None for the board's default.
+    """
     if any(row.probes for row in board.rows):
         return _probe_table(board)
     fields = list(_TABLE_COLUMNS.values())
@@ -92,7 +97,60 @@ def to_table(board: Board) -> str:
     fields[at:at] = board.criteria
     heads = [head.strip() for head in _TABLE_COLUMNS]
     heads[at:at] = [f"{name[:1].upper()}{name[1:]}".replace("_", " ") for name in board.criteria]
-    return text_table(heads, [[shown(_cell(row, name)) for name in fields] for row in board.rows], left={1})
+    rows = [[shown(_cell(row, name)) for name in fields] for row in board.rows]
+    if board.robust is not None:
+        heads += ROBUST_HEADS
+        rows = [[*cells, *_robust_cells(row, judges_as)] for cells, row in zip(rows, board.rows, strict=True)]
+    return text_table(heads, rows, left={1})
+
+
+ROBUST_HEADS = ("Robust", "95% interval", "Rank (range)", "First")
+
+
+def _robust_cells(row: BoardRow, judges_as: JudgesAs | None) -> list[str]:
+    if row.robust is None:
+        return [UNKNOWN] * len(ROBUST_HEADS)
+    place = row.robust.standing(judges_as)
+    ends = UNKNOWN if place.low is None else f"{place.low:.2f} to {place.high:.2f}"
+    first = UNKNOWN if place.first is None else f"{place.first:.0%}"
+    return [shown(row.robust.score), ends, place.ranks, first]
+
+
+def robust_line(board: Board, judges_as: JudgesAs | None = None) -> str:
+    """What the robust numbers of the table hold for, and what they separate; empty without any."""
+    robust = board.robust
+    if robust is None or any(row.probes for row in board.rows):
+        return ""
+    return f"{judges_taken(robust, judges_as)} {separates(robust, judges_as)}".strip() + "\n"
+
+
+def judges_taken(robust: RobustSummary, judges_as: JudgesAs | None = None) -> str:
+    """What robust intervals and rank ranges hold for, in a sentence."""
+    if robust.view(judges_as) is robust.sample:
+        return (
+            "Robust intervals and ranks hold for judges like these: which judges were asked counts as chance."
+        )
+    if robust.sample is None:
+        return (
+            "Robust intervals and ranks hold for the judges asked. For judges like these they are unknown:"
+            f" {robust.sample_unknown}."
+        )
+    return "Robust intervals and ranks hold for these judges, not for others like them."
+
+
+def separates(robust: RobustSummary, judges_as: JudgesAs | None = None) -> str:
+    """Which pairs the robust scoring separates, in sentences; empty if unknown."""
+    view = robust.view(judges_as)
+    if view.separability is None:
+        return ""
+    pairs = "1 pair" if robust.pairs == 1 else f"{robust.pairs} pairs"
+    text = f"The data separate {round(view.separability * robust.pairs)} of {pairs} of players."
+    if view.detectable_difference is not None:
+        text += (
+            f" They would separate two typical players that differ by {view.detectable_difference:.2f}"
+            " 80% of the time."
+        )
+    return text
 
 
 def _probe_table(board: Board) -> str:

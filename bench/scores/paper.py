@@ -16,7 +16,7 @@ import pandas as pd
 
 from bench.protocol_facts import ProtocolFacts, facts_of
 from bench.scores.bootstrap import NOISE_DECIMALS, Array, mean_half_widths
-from bench.scores.frame import SCENE, Frames
+from bench.scores.frame import SCENE, VERDICT, Frames
 from bench.scores.weights import Weights
 
 LENGTH_STRENGTH = 0.07
@@ -50,6 +50,19 @@ def with_finals(means: pd.DataFrame, weightings: Mapping[str, Weights]) -> pd.Da
         final = sum((w * means[criterion] for criterion, w in weights.items()), pd.Series(0.0, means.index))
         finals[final_column(name)] = final / math.fsum(weights.values())
     return means.assign(**finals)
+
+
+def turn_noise(frames: Frames, weights: Weights) -> pd.Series:
+    """Variance of a judgement's mean over turns that comes from single turns, indexed by VERDICT.
+
+    Of every judgement that counts: the variance of its turns' final scores divided by their number. Empty
+    where every judgement has one turn.
+    """
+    scores = frames.counting_scores
+    share = scores["criterion"].map(weights) / math.fsum(weights.values())
+    turns = (scores["score"] * share).groupby([scores[name] for name in (*VERDICT, "turn")]).sum()
+    by_judgement = turns.groupby(level=VERDICT)
+    return (by_judgement.var() / by_judgement.size()).dropna()
 
 
 def final_column(weighting: str) -> str:

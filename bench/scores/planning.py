@@ -28,6 +28,7 @@ class PairComponents:
     ``character`` and ``situation``: how far the difference varies with each; ``rest``: with the single scene.
     ``nested``: situations of one character only, so that all scenes count as independent (``rest`` alone).
     ``df``: degrees of freedom of the present error; it says how well the variances themselves are known.
+    ``judges``: variance that sampling judges adds, however many scenes there are, with ``judges_df``.
     """
 
     character: float
@@ -35,9 +36,11 @@ class PairComponents:
     rest: float
     nested: bool = False
     df: float = math.inf
+    judges: float = 0.0
+    judges_df: float = 1.0
 
     def scaled(self, factor: float) -> PairComponents:
-        """The same with every variance ``factor`` times as large."""
+        """The same with every variance between scenes ``factor`` times as large."""
         return replace(
             self,
             character=self.character * factor,
@@ -53,14 +56,17 @@ class PairComponents:
         """
         k = side
         if self.nested:
-            return self.rest / k**2, k**2 - 1
-        variance = self.character / k + self.situation / k + self.rest / k**2
-        parts = (
-            ((k * self.character + self.rest) / k**2, k - 1),
-            ((k * self.situation + self.rest) / k**2, k - 1),
-            (self.rest / k**2, (k - 1) ** 2),
-        )
-        pieces = sum(value**2 / df for value, df in parts)
+            variance = self.rest / k**2
+            parts = [(variance, k**2 - 1)]
+        else:
+            variance = self.character / k + self.situation / k + self.rest / k**2
+            parts = [
+                ((k * self.character + self.rest) / k**2, k - 1),
+                ((k * self.situation + self.rest) / k**2, k - 1),
+                (self.rest / k**2, (k - 1) ** 2),
+            ]
+        pieces = sum(value**2 / df for value, df in (*parts, (self.judges, self.judges_df)))
+        variance += self.judges
         return variance, variance**2 / pieces if pieces else math.nan
 
 

@@ -58,12 +58,17 @@ def scale_of(frames: Frames) -> tuple[float, float]:
 
 def scene_scores(frames: Frames, weights: Weights, policy: Policy) -> pd.DataFrame:
     """Scores under ``policy``, one row per conversation (indexed by SCENE): each criterion and ``final``."""
-    by_judge = _judgements_under(frames, policy)
-    by_judge["final"] = paper.with_finals(by_judge, {"f": weights})[paper.final_column("f")]
-    scenes = paper.conversation_scores(by_judge)
+    scenes = paper.conversation_scores(judgement_scores(frames, weights, policy))
     if policy.failed_conversations == "lowest":
         scenes = _with_failed_conversations(frames, scenes)
     return only_shared(scenes) if policy.scenes == "shared" else scenes
+
+
+def judgement_scores(frames: Frames, weights: Weights, policy: Policy) -> pd.DataFrame:
+    """Scores under ``policy``, one row per judgement (indexed by VERDICT): each criterion and ``final``."""
+    by_judge = _judgements_under(frames, policy)
+    by_judge["final"] = paper.with_finals(by_judge, {"f": weights})[paper.final_column("f")]
+    return by_judge
 
 
 def only_shared(scenes: pd.DataFrame) -> pd.DataFrame:

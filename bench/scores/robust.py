@@ -4,13 +4,16 @@ All players play the same scenes, and a hard character is hard for all of them. 
 character and by situation (:func:`bench.scores.clusters.clustered`), and two players are compared by their
 differences on the same scenes. Scores, differences and errors are in points of the protocol's scale. Where an
 error cannot be known (one scene, or the same difference in every scene), so are interval, p and separation.
+
+Judges count in two ways (:data:`JudgesAs`). ``fixed``: these judges, and no others. ``sample``: judges like
+these, so that intervals also cover which judges happened to be asked.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Literal
 
 import numpy as np
@@ -20,12 +23,21 @@ from scipy import special, stats
 from bench.protocol_facts import facts_of
 from bench.scores import paper
 from bench.scores.bootstrap import CONFIDENCE, NOISE_DECIMALS, Array
-from bench.scores.clusters import clustered, clustered_differences
+from bench.scores.clusters import (
+    JudgeSpread,
+    MeanError,
+    clustered,
+    clustered_differences,
+    judge_spread,
+    widened,
+)
+from bench.scores.components import Cube
 from bench.scores.frame import Frames
-from bench.scores.policy import ROBUST, Policy, scene_scores
+from bench.scores.policy import POLICIES, ROBUST, Policy, judgement_scores, scene_scores
 from bench.scores.weights import Weights
 
 Correction = Literal["holm", "bh", "none"]
+JudgesAs = Literal["fixed", "sample"]
 ALPHA = 1 - CONFIDENCE
 POWER = 0.8
 CORRECTION: Correction = "bh"
@@ -46,18 +58,98 @@ class Grid:
 def robust_grid(frames: Frames, weights: Weights, policy: Policy = ROBUST) -> Grid:
     """Length-normalised final scores of all players and scenes under ``policy``."""
     finals = scene_scores(frames, weights, policy)["final"]
-    terms = paper.length_terms(frames, finals.groupby(level="player").mean())
-    terms = terms.reindex(finals.index.get_level_values("player"))
-    return grid(finals * terms["factor"].to_numpy() + terms["shift"].to_numpy())
+    return grid(_normalised(finals, _length_terms(frames, finals)))
 
 
-def robust_numbers(scores: Grid, correction: Correction = CORRECTION) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Two tables: players (:func:`intervals` and :func:`rank_intervals`, best first), and their pairs
-    (:func:`paired_differences`)."""
-    pairs = paired_differences(scores, correction)
-    players = intervals(scores)
-    players = players.join(rank_intervals(players["score"], pairs).drop(columns="score"))
-    return players.sort_values("score", ascending=False, kind="stable"), pairs
+def robust_cube(frames: Frames, weights: Weights, terms: pd.DataFrame, *, turns: bool = False) -> Cube:
+    """The same scores by each judge, without estimates for absent judgements.
+
+    ``terms``: the length rule of each player, from :func:`bench.scores.paper.length_terms`. ``turns``: also
+    how far the turns of each judgement differ (``within``).
+    """
+    finals = _normalised(judgement_scores(frames, weights, POLICIES["lowest"])["final"], terms)
+    players, judges = pd.Index(terms.index), pd.Index(frames.judges)
+    scenes = finals.index.droplevel(["player", "judge"]).unique().sort_values()
+
+    def cells(values: pd.Series) -> Array:
+        made = np.full((len(players), len(scenes), len(judges)), np.nan)
+        at = values.index
+        made[
+            players.get_indexer(at.get_level_values("player")),
+            scenes.get_indexer(at.droplevel(["player", "judge"])),
+            judges.get_indexer(at.get_level_values("judge")),
+        ] = values.to_numpy(dtype=np.float64)
+        return made
+
+    within = None
+    if turns:
+        noise = paper.turn_noise(frames, weights)
+        within = cells(
+            noise * terms["factor"].reindex(noise.index.get_level_values("player")).to_numpy() ** 2
+        )
+    return Cube(tuple(players), tuple(scenes), tuple(judges), cells(finals), within)
+
+
+def _length_terms(frames: Frames, finals: pd.Series) -> pd.DataFrame:
+    return paper.length_terms(frames, finals.groupby(level="player").mean())
+
+
+def _normalised(finals: pd.Series, terms: pd.DataFrame) -> pd.Series:
+    """Scores by player and more levels after the protocol's length rule."""
+    own = terms.reindex(finals.index.get_level_values("player"))
+    return finals * own["factor"].to_numpy() + own["shift"].to_numpy()
+
+
+@dataclass(frozen=True)
+class RobustBoard:
+    """The robust scoring of a board, for these judges and for judges like these."""
+
+    grid: Grid
+    cube: Cube
+
+    @cached_property
+    def spread(self) -> JudgeSpread | None:
+        """How much players' scores depend on the judge; None if unknown (see :attr:`unknown`)."""
+        return judge_spread(self.cube.values)
+
+    @property
+    def unknown(self) -> str | None:
+        """Why nothing is known about other judges; None if something is."""
+        if self.spread is not None:
+            return None
+        if len(self.cube.judges) < 2:
+            return "there is only one judge, so nothing shows how others would differ"
+        if len(self.cube.players) < 2:
+            return "there is only one player"
+        return "no player has two scenes that every judge has scored"
+
+    @property
+    def default(self) -> JudgesAs:
+        """The wider of the two where it is known."""
+        return "fixed" if self.spread is None else "sample"
+
+    def pairs(self, judges_as: JudgesAs | None = None) -> pd.DataFrame:
+        """:func:`paired_differences`; None: the default."""
+        return paired_differences(self.grid, spread=self._used(judges_as))
+
+    def players(self, pairs: pd.DataFrame, judges_as: JudgesAs | None = None) -> pd.DataFrame:
+        """:func:`intervals` and :func:`rank_intervals`, best first. ``pairs``: from :meth:`pairs`."""
+        table = intervals(self.grid, self._used(judges_as))
+        table = table.join(rank_intervals(table["score"], pairs).drop(columns="score"))
+        return table.sort_values("score", ascending=False, kind="stable")
+
+    def _used(self, judges_as: JudgesAs | None) -> JudgeSpread | None:
+        return self.spread if (judges_as or self.default) == "sample" else None
+
+
+def robust_board(frames: Frames, weights: Weights, *, turns: bool = False) -> RobustBoard:
+    """The robust scoring of ``frames``. The protocol's scale must be known and something scored.
+
+    ``turns``: see :func:`robust_cube`.
+    """
+    finals = scene_scores(frames, weights, ROBUST)["final"]
+    terms = _length_terms(frames, finals)
+    return RobustBoard(grid(_normalised(finals, terms)), robust_cube(frames, weights, terms, turns=turns))
 
 
 def grid(scenes: pd.Series) -> Grid:
@@ -68,12 +160,16 @@ def grid(scenes: pd.Series) -> Grid:
     return Grid(players=names[0], characters=names[1], situations=names[2], values=values)
 
 
-def intervals(scores: Grid) -> pd.DataFrame:
+def intervals(scores: Grid, spread: JudgeSpread | None = None) -> pd.DataFrame:
     """``score`` of each player (index), with ``low`` and ``high`` of its 95% interval; NaN if unknown.
 
-    Mean plus or minus t standard errors, two-way clustered. In simulations it covers .935 to .965.
+    Mean plus or minus t standard errors, two-way clustered. In simulations it covers .935 to .965. With
+    ``spread`` the judges are a sample: the interval covers how a player would fare with other judges relative
+    to the other players, not how lenient those would be to all.
     """
     made = clustered(scores.values)
+    if spread is not None:
+        made = widened(made, *spread.of_means(len(scores.players)))
     reach = stats.t.ppf((1 + CONFIDENCE) / 2, made.df) * made.error
     return pd.DataFrame(
         {"score": made.mean.round(NOISE_DECIMALS), "low": made.mean - reach, "high": made.mean + reach},
@@ -81,8 +177,10 @@ def intervals(scores: Grid) -> pd.DataFrame:
     )
 
 
-def paired_differences(scores: Grid, correction: Correction = CORRECTION) -> pd.DataFrame:
-    """Compare every pair of players on the scenes that both have.
+def paired_differences(
+    scores: Grid, correction: Correction = CORRECTION, spread: JudgeSpread | None = None
+) -> pd.DataFrame:
+    """Compare every pair of players on the scenes that both have. With ``spread`` the judges are a sample.
 
     Returns one row per pair: ``player`` and ``other`` (in the order of the grid), ``scenes`` in common,
     ``difference`` of their means there, its ``standard_error`` and ``df``, ``p`` (t test, two-sided),
@@ -90,7 +188,8 @@ def paired_differences(scores: Grid, correction: Correction = CORRECTION) -> pd.
     such a pair is not separated.
     """
     first, second = np.triu_indices(len(scores.players), 1)
-    made = clustered_differences(scores.values, first, second)
+    these = clustered_differences(scores.values, first, second)
+    made = these if spread is None else widened(these, *spread.of_difference(first, second))
     table = pd.DataFrame(
         {
             "player": [scores.players[n] for n in first],
@@ -101,11 +200,16 @@ def paired_differences(scores: Grid, correction: Correction = CORRECTION) -> pd.
             "df": made.df,
         }
     )
-    p = 2 * np.asarray(stats.t.sf(np.abs(made.mean) / made.error, made.df))
+    p = _p_values(these) if spread is None else np.maximum(_p_values(these), _p_values(made))
     table["p"] = p
     table["p_adjusted"] = adjusted(p, correction)
     table["separated"] = table["p_adjusted"] < ALPHA
     return table
+
+
+def _p_values(made: MeanError) -> Array:
+    p: Array = 2 * np.asarray(stats.t.sf(np.abs(made.mean) / made.error, made.df))
+    return p
 
 
 def adjusted(p: Array, correction: Correction) -> Array:
@@ -132,11 +236,11 @@ def surely_better(pairs: pd.DataFrame) -> set[tuple[str, str]]:
 def told_apart(frames: Frames, weights: Weights) -> set[tuple[str, str]] | None:
     """(better, worse) of every significantly different pair of players, by the robust scoring.
 
-    None if nothing is scored or the protocol's scale is unknown.
+    Judges are a sample where there are several. None if nothing is scored or the scale is unknown.
     """
     if facts_of(frames.protocol).scale is None or frames.scores.empty:
         return None
-    return surely_better(paired_differences(robust_grid(frames, weights)))
+    return surely_better(robust_board(frames, weights).pairs())
 
 
 def rank_intervals(scores: pd.Series, pairs: pd.DataFrame) -> pd.DataFrame:

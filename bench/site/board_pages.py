@@ -9,7 +9,7 @@ from bench.records import canonical
 from bench.scores.forms import judge_gaps, to_csv, to_json
 from bench.site import paths
 from bench.site.audit_pages import audit_pages
-from bench.site.board_table import table_values
+from bench.site.board_table import robust_notes, table_values
 from bench.site.compare_pages import compare_page
 from bench.site.context import BoardContext, Page
 from bench.site.judge_pages import judges_page
@@ -72,27 +72,11 @@ def board_page(context: BoardContext) -> Page:
     values = {
         **table_values(context.evidence, context.pages.judge),
         "version": context.board.version,
-        "summary": _summary(context),
+        "robust_notes": robust_notes(context.board),
         "stale": context.board.stale,
         "judges_note": judge_gaps(context.board),
     }
     return context.page(path, "board", "board", values, context.title, context.title)
-
-
-def _summary(context: BoardContext) -> str:
-    """The robust scoring of the board as a whole, in words."""
-    robust = context.board.robust
-    if robust is None or robust.separability is None:
-        return ""
-    pairs = "1 pair" if robust.pairs == 1 else f"{robust.pairs} pairs"
-    separated = round(robust.separability * robust.pairs)
-    summary = f"The data separate {separated} of {pairs} of players."
-    if robust.detectable_difference is not None:
-        summary += (
-            f" They would separate two typical players that differ by {robust.detectable_difference:.2f}"
-            " 80% of the time."
-        )
-    return summary
 
 
 def shard(context: BoardContext, player: str) -> str:

@@ -6,7 +6,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from bench.scores.board import BoardRow, WeightedScore
+from bench.scores.board import Board, BoardRow, WeightedScore
+from bench.scores.forms import judges_taken, separates
+from bench.scores.robust import JudgesAs
 from bench.scores.weights import EQUAL
 from bench.site.charts import Axis
 from bench.site.evidence import BoardEvidence
@@ -90,6 +92,7 @@ def table_values(evidence: BoardEvidence, judge_name: Callable[[str], str]) -> d
         "weightings": [(name, weighting_label(name)) for name in board.weightings if name != EQUAL],
         "judges": [(slug(judge), judge_name(judge)) for judge in evidence.by_judge],
         "has_robust": any(row.robust is not None for row in board.rows),
+        "robust_views": list(robust_views(board)),
         "data": board_data(evidence, axis),
     }
 
@@ -111,8 +114,13 @@ def board_data(evidence: BoardEvidence, axis: Axis) -> dict[str, Any]:
             alone = (_numbers(players.get(row.player)) for row in board.rows)
             views[f"paper.{weighting}.{slug(judge)}"] = _view(alone)
     if any(row.robust is not None for row in board.rows):
-        views[f"robust.{EQUAL}."] = _view(map(_robust, board.rows))
+        for key, way in robust_views(board).items():
+            views[f"robust.{EQUAL}.{key}"] = _view(_robust(row, way) for row in board.rows)
     return {
+        "ranges": {
+            key: [None if row.robust is None else row.robust.standing(way).ranks for row in board.rows]
+            for key, way in robust_views(board).items()
+        },
         "axis": [axis.low, axis.high],
         "rows": [
             {
@@ -147,10 +155,29 @@ def _numbers(scores: WeightedScore | BoardRow | None) -> _Numbers:
     return scores.rank, norm, low, high, half, scores.score, scores.score_ci
 
 
-def _robust(row: BoardRow) -> _Numbers:
+def robust_views(board: Board) -> dict[str, JudgesAs]:
+    """The ways in which judges can count, by their value in the page's address; the first one is shown."""
+    if board.robust is None:
+        return {}
+    return {"": "sample", "fixed": "fixed"} if board.robust.sample else {"": "fixed"}
+
+
+def robust_notes(board: Board) -> dict[str, str]:
+    """What the robust scoring says about the whole board, for each of :func:`robust_views`."""
+    robust = board.robust
+    if robust is None:
+        return {}
+    notes = {
+        key: (judges_taken(robust, way), separates(robust, way)) for key, way in robust_views(board).items()
+    }
+    return {key: " ".join(filter(None, note)) for key, note in notes.items()}
+
+
+def _robust(row: BoardRow, way: JudgesAs) -> _Numbers:
     if row.robust is None:
         return _NOTHING
-    return row.robust.rank, row.robust.score, row.robust.low, row.robust.high, None, None, None
+    place = row.robust.standing(way)
+    return place.rank, row.robust.score, place.low, place.high, None, None, None
 
 
 def _spans(evidence: BoardEvidence) -> Iterator[tuple[float, float]]:
@@ -166,7 +193,8 @@ def _spans(evidence: BoardEvidence) -> Iterator[tuple[float, float]]:
             yield scores.length_norm_score - half, scores.length_norm_score + half
     for row in rows:
         if row.robust is not None:
-            low, high = row.robust.low, row.robust.high
+            widest = row.robust.standing()
+            low, high = widest.low, widest.high
             yield (row.robust.score if low is None else low), (row.robust.score if high is None else high)
 
 

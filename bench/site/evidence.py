@@ -23,8 +23,9 @@ from bench.scores.analyses.texts import no_turns
 from bench.scores.board import Board, BoardRow, WeightedScore
 from bench.scores.bootstrap import CONFIDENCE
 from bench.scores.frame import Frames
-from bench.scores.planning import ScenesNeeded, pair_components, scenes_needed
-from bench.scores.robust import paired_differences, robust_grid
+from bench.scores.planning import ScenesNeeded
+from bench.scores.robust import robust_board
+from bench.scores.separate import needed_for
 from bench.scores.weights import EQUAL, standard_weightings
 
 PAIRS_UP_TO = 100
@@ -116,7 +117,9 @@ class AloneScore(WeightedScore):
 
 @dataclass(frozen=True)
 class Pair:
-    """One player compared with another on the scenes that both have, under the robust scoring."""
+    """One player compared with another on the scenes that both have, under the robust scoring.
+
+    Judges are a sample where that is known."""
 
     difference: float
     half: float | None
@@ -204,10 +207,9 @@ def evidence_of(loaded: LoadedBoard, catalog: Catalog | None = None) -> BoardEvi
 def _pairs(frames: Frames) -> dict[str, dict[str, Pair]]:
     if facts_of(frames.protocol).scale is None:
         return {}
-    grid = robust_grid(frames, standard_weightings(frames.criteria)[EQUAL])
-    table = paired_differences(grid)
+    scored = robust_board(frames, standard_weightings(frames.criteria)[EQUAL])
+    table = scored.pairs()
     table["half"] = stats.t.ppf((1 + CONFIDENCE) / 2, table["df"]) * table["standard_error"]
-    values = dict(zip(grid.players, grid.values, strict=True))
     columns = [
         table[name].tolist() for name in ("player", "other", "difference", "half", "scenes", "separated")
     ]
@@ -218,7 +220,7 @@ def _pairs(frames: Frames) -> dict[str, dict[str, Pair]]:
         shown = paper.published(difference)
         needed = None
         if not separated and not math.isnan(half):
-            needed = scenes_needed(shown, pair_components(values[player] - values[other]))
+            needed = needed_for(scored, shown, player, other, scored.default)
         rest = (None if math.isnan(half) else paper.published(half), scenes, separated, needed)
         pairs.setdefault(player, {})[other] = Pair(shown, *rest)
         pairs.setdefault(other, {})[player] = Pair(-shown + 0.0, *rest)

@@ -9,7 +9,7 @@ from decimal import Decimal
 from functools import lru_cache
 from itertools import chain, count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from markupsafe import Markup
@@ -19,9 +19,6 @@ from bench.site.charts import scale, whisker
 from bench.site.labels import label, language_name
 from bench.site.text import bdi, code, cut, plain, prose, visible
 from bench.slugs import slug
-
-if TYPE_CHECKING:
-    from bench.scores.board import RobustScore
 
 NOTHING = Markup('<span class="rc-none">–</span>')
 
@@ -106,12 +103,6 @@ def signed(number: float | None, digits: int = 2) -> str | Markup:
     return NOTHING if number is None else f"{number:+.{digits}f}".replace("-", "\u2212")
 
 
-def rank_range(robust: RobustScore) -> str:
-    """The rank in the robust scoring and, in brackets, the ranks that the player could plausibly hold."""
-    low, high = robust.rank_low, robust.rank_high
-    return f"{robust.rank} ({low})" if low == high else f"{robust.rank} ({low}–{high})"
-
-
 def monogram(name: str) -> str:
     """Up to two letters or digits as an abbreviation of a name."""
     words = re.findall(r"[^\W_]+", name)
@@ -155,7 +146,6 @@ FILTERS: dict[str, Callable[..., Any]] = {
     "asks": lambda judgement: 1 + re_asks(judgement),
     "value": value,
     "money": money,
-    "rank_range": rank_range,
     "signed": signed,
     "json": json_in_page,
 }

@@ -82,18 +82,22 @@
     part("circle", { class: "rc-dot", cx: x(value), cy: 11, r: 4 });
   };
 
-  let shown = "paper.equal.";
-  const robustRanks = rows.map((row) => row.cells[0].querySelector("small")?.textContent);
+  /* Robust numbers exist for judges like these and for these judges only; each has its note below the table. */
+  let shown = "false...";
+  const notes = [...document.querySelectorAll("[data-rc-judges]")];
   const score = () => {
     const robust = state.scoring === "robust";
-    const wanted = `${robust ? "robust" : "paper"}.${state.weighting || "equal"}.${state.judge}`;
-    const view = data.views[wanted];
+    const judges = state.judges ?? "";
+    for (const note of notes) note.hidden = note.dataset.rcJudges !== judges;
+    const view = data.views[robust ? `robust.equal.${judges}` : `paper.${state.weighting || "equal"}.${state.judge || ""}`];
+    const wanted = `${robust}.${state.weighting || ""}.${state.judge || ""}.${judges}`;
     if (!view || wanted === shown) return;
     shown = wanted;
     rows.forEach((row, n) => {
       const [rank, norm, low, high] = [view.rank[n], view.norm[n], view.low[n], view.high[n]];
       const [mean, half] = [view.score[n], view.half[n]];
-      const range = robust ? robustRanks[n]?.match(/\((.*)\)/)?.[1] : robustRanks[n];
+      const ranks = data.ranges[judges]?.[n];
+      const range = robust ? ranks?.match(/\((.*)\)/)?.[1] : ranks;
       fill(row.cells[column.rank], rank, String(rank), state.weighting || state.judge ? "" : range);
       draw(row.cells[column.interval], norm, low, high);
       let small = "";

@@ -1,0 +1,72 @@
+"""How likely each player is the best, or among the best three: how often it is on resampled scenes."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from scipy import special
+
+from bench.scores.bootstrap import NOISE_DECIMALS, Array, draw_counts, stable_stream
+from bench.scores.robust import Grid
+
+TOP = 3
+
+
+def chances(
+    scores: Grid, pair_variance: float | None, added: Array | None, resamples: int, seed: int
+) -> tuple[Array, Array] | None:
+    """(probability of the first place, of the first three) of each player.
+
+    Characters and situations are resampled; players that tie share the place. Resampling both counts the
+    noise of single scenes more than once, so deviations are scaled until a difference of two players varies
+    by ``pair_variance``, the mean clustered variance over pairs. ``added``: variance that sampling judges
+    adds to each player's mean; None for these judges. Returns None if the variance is unknown.
+    """
+    if pair_variance is None or len(scores.players) < 2:
+        return None
+    have = ~np.isnan(scores.values)
+    flat = np.where(have, scores.values, 0.0).reshape(len(have), -1)
+    means = flat.sum(axis=1) / have.sum(axis=(1, 2))
+    weights = _scene_weights(have, resamples, seed)
+    counts = weights @ have.reshape(len(have), -1).T
+    drawn = np.divide(weights @ flat.T, counts, out=np.tile(means, (resamples, 1)), where=counts > 0)
+    deviations = drawn - means
+    relative = deviations - deviations.mean(axis=1, keepdims=True)
+    varies = 2 * float(relative.var(axis=0).sum()) / (len(have) - 1)
+    drawn = means + deviations * np.sqrt(pair_variance / varies if varies > 0 else 0.0)
+    if added is not None:
+        drawn += _normals("judges", seed, resamples, len(have)) * np.sqrt(added)
+    drawn = np.round(drawn, NOISE_DECIMALS)
+    return _share_in_top(drawn, 1), _share_in_top(drawn, TOP)
+
+
+def _scene_weights(have: npt.NDArray[np.bool_], resamples: int, seed: int) -> Array:
+    """How often each scene is drawn (resamples x scenes). If each situation belongs to one character, only
+    characters are drawn."""
+    _, characters, situations = have.shape
+    weights = draw_counts(stable_stream("chances", "characters", seed), characters, resamples)[:, :, None]
+    if (have.any(axis=0).sum(axis=0) > 1).any():
+        weights = (
+            weights
+            * draw_counts(stable_stream("chances", "situations", seed), situations, resamples)[:, None]
+        )
+    return np.broadcast_to(weights, (resamples, characters, situations)).reshape(resamples, -1)
+
+
+def _normals(what: str, seed: int, rows: int, columns: int) -> Array:
+    """Standard normal numbers from the raw stream, by the inverse of their distribution."""
+    raw = stable_stream("chances", what, seed).random_raw(rows * columns)
+    normals: Array = special.ndtri(((raw >> np.uint64(11)).astype(np.float64) + 0.5) / 2.0**53)
+    return normals.reshape(rows, columns)
+
+
+def _share_in_top(drawn: Array, places: int) -> Array:
+    """Share of the rows in which each column is among the largest ``places``; ties share what is left."""
+    count = drawn.shape[1]
+    if count <= places:
+        return np.ones(count)
+    last = np.partition(drawn, count - places, axis=1)[:, count - places, None]
+    better, level = drawn > last, drawn == last
+    left = places - better.sum(axis=1, keepdims=True)
+    share: Array = (better + level * (left / level.sum(axis=1, keepdims=True))).mean(axis=0)
+    return share
