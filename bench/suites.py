@@ -83,8 +83,8 @@ class Card(Entry):
     style: str = Field(min_length=1)
     """The prompting style of the card."""
     facts: tuple[str, ...] = ()
-    """Short sentences that the card text states and that can be checked. No player is sent these and the
-    following fields."""
+    """Short sentences that the card text states and that can be checked. Judges see these and the following
+    fields; no player and no interrogator does."""
     secrets: tuple[Secret, ...] = ()
     unknown: tuple[str, ...] = ()
     """What the character must not know."""

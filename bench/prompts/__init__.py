@@ -3,7 +3,7 @@
 Templates get the variables of the paper's templates (its Appendix D): ``character`` (player);
 ``char_summary``, ``situation``, ``messages`` (interrogator); ``char_description``, ``messages`` (judge).
 Ours also get ``language``, ``language_name``, ``char_name``, ``turns`` and ``symmetric``; the interrogator's
-gets ``number``, which counts its messages; the judge's gets ``char_example`` and ``char_greeting``.
+gets ``number``, which counts its messages; the judge's gets ``char_example``, ``char_greeting`` and ``declared``.
 Templates may come from anybody: see :mod:`bench.prompts.sandbox` for what they may do.
 """
 
@@ -41,6 +41,18 @@ def shown_card(card: Card) -> dict[str, str]:
     }
 
 
+def declared_by(card: Card) -> list[tuple[str, list[str]]]:
+    """What a card declares for those who check it: titles and lines, for a judge's template."""
+    secrets = [f"{entry.secret} ({entry.unlocked_by})" for entry in card.secrets]
+    parts = {
+        "Facts": list(card.facts),
+        "Secrets, and when they may be told": secrets,
+        "What the character must not know": list(card.unknown),
+        "Limits of what the character says and does": list(card.boundaries),
+    }
+    return [(title, lines) for title, lines in parts.items() if lines]
+
+
 class PromptSet:
     """The templates of a protocol in one language: ``<role>.<language>.jinja``, else ``<role>.jinja``.
 
@@ -63,6 +75,10 @@ class PromptSet:
     def sha256(self, role: str) -> str:
         """SHA-256 of a role's template text, for fingerprints."""
         return hashlib.sha256(self._texts[role].encode()).hexdigest()
+
+    def reads(self, role: str, variable: str) -> bool:
+        """Whether the template of ``role`` mentions ``variable``."""
+        return variable in self._texts[role]
 
     def player(self, card: Card, situation: Situation, *, symmetric: bool) -> str:
         """The player's system prompt: the card, and in a symmetric suite the situation."""
@@ -103,6 +119,7 @@ class PromptSet:
         return self.render(
             "judge",
             **shown_card(card),
+            declared=declared_by(card),
             messages=[m.model_dump() for m in messages],
             turns=len(messages) // 2,
         )

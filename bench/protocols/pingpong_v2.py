@@ -43,7 +43,13 @@ class PingPongV2(CardProtocol):
 
     def judgement_inputs(self, cell: Cell) -> dict[str, JsonValue]:
         card, _ = self.scene(cell)
-        return {"card": card_facts(card), "reason_limit": self.suite.entry.limits.reason}
+        inputs: dict[str, JsonValue] = {
+            "card": card_facts(card),
+            "reason_limit": self.suite.entry.limits.reason,
+        }
+        if self.prompts.reads("judge", "declared"):  # the first template does not
+            inputs["declared"] = card.model_dump(include={"facts", "secrets", "unknown", "boundaries"})
+        return inputs
 
     # Talking
 
