@@ -3,7 +3,8 @@
 Templates get the variables of the paper's templates (its Appendix D): ``character`` (player);
 ``char_summary``, ``situation``, ``messages`` (interrogator); ``char_description``, ``messages`` (judge).
 Ours also get ``language``, ``language_name``, ``char_name``, ``turns`` and ``symmetric``; the interrogator's
-gets ``number``, which counts its messages; the judge's gets ``char_example``, ``char_greeting`` and ``declared``.
+gets ``number``, which counts its messages; the judge's gets ``char_example``, ``char_greeting`` and
+``declared``.
 Templates may come from anybody: see :mod:`bench.prompts.sandbox` for what they may do.
 """
 
