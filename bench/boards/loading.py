@@ -13,7 +13,7 @@ from bench.files import write_atomically
 from bench.results import ResultsTree
 from bench.scores.board import RESAMPLES, SEED, Board, StaleEvidence, board_of
 from bench.scores.forms import to_json
-from bench.scores.frame import Frames, load
+from bench.scores.frame import Frames, load, with_measures
 from bench.scores.ledger import Scene
 from bench.scores.weights import Weights, parse_weights
 from bench.suites import Lazy, Suite, load_suite, suite_files
@@ -79,6 +79,7 @@ def load_board(
     resamples: int = RESAMPLES,
     seed: int = SEED,
     models: Catalog | Path | str | None = None,
+    measures: bool = False,
 ) -> LoadedBoard:
     """Load the evidence of one board and return it with the board.
 
@@ -97,6 +98,7 @@ def load_board(
         resamples: Bootstrap resamples for the confidence intervals.
         seed: Seed of the bootstrap.
         models: The catalog, or its file, which may be missing. With it, the board says what is out of date.
+        measures: Add the measures of texts (bench.scores.measures.MEASURES) to ``frames.conversations``.
 
     Raises:
         UserError: There are no results, or a judge or weight is unknown.
@@ -106,15 +108,12 @@ def load_board(
     tree = results if isinstance(results, ResultsTree) else ResultsTree(Path(results))
     if frames is None:
         frames = load(tree, suite, language, version=version)
-    if not frames.players:
-        raise UserError(
-            f"no results of suite {suite!r} in language {language!r}",
-            where=str(tree.root),
-            hint=f"Run it first: `bench run {suite}`.",
-        )
+    _check_played(frames, tree)
     defined = prompts.get(suite) if isinstance(prompts, Mapping) else _defined(Path(prompts), suite)
     rules = defined if defined is not None and language in defined.scenes else None
     present = frames.judges
+    if measures:
+        frames = with_measures(frames, tree)
     frames = frames.only_judges(_chosen(judges, frames) or counting_judges(rules, present))
     return LoadedBoard(
         frames=frames,
@@ -126,6 +125,15 @@ def load_board(
         other_judges=tuple(judge for judge in present if judge not in frames.judges),
         catalog=catalog_of(models),
     )
+
+
+def _check_played(frames: Frames, tree: ResultsTree) -> None:
+    if not frames.players:
+        raise UserError(
+            f"no results of suite {frames.suite!r} in language {frames.language!r}",
+            where=str(tree.root),
+            hint=f"Run it first: `bench run {frames.suite}`.",
+        )
 
 
 def catalog_of(models: Catalog | Path | str | None) -> Catalog | None:

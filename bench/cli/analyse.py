@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -48,7 +49,8 @@ def analyse(
 ) -> None:
     """Analyse turns, difficulty, length and judges.
 
-    Also repetition, variety of questions and repeat runs.
+    Also what texts show without a judge (repetition, stock phrases, other scripts, speaking for the user,
+    length by turn, truncation), variety of questions and repeat runs.
     Where a figure does not exist its place is empty (null in JSON), and the row says why.
     """
     from bench.boards.loading import all_suites, load_board
@@ -56,18 +58,20 @@ def analyse(
     from bench.scores.analyses.preference import judge_models
     from bench.scores.analyses.report import Material, report
     from bench.scores.analyses.texts import turns_of
+    from bench.scores.player_measures import player_measures
 
     tree, suites = where.evidence(suite_name, [language]), all_suites(where.prompts)
     loaded = load_board(tree, suite_name, language, prompts=suites)
     frames = loaded.frames
-    talks = (
-        talk for info in frames.players for talk in tree.conversations(suite_name, language, info.player)
-    )
+    talks = {
+        info.player: list(tree.conversations(suite_name, language, info.player)) for info in frames.players
+    }
     second = ResultsTree(Path(again or tree.root), repeat=repeat or 1) if again or repeat else None
     made = report(
         Material(
             frames=frames,
-            turns=turns_of(talks),
+            turns=turns_of(chain.from_iterable(talks.values())),
+            measures=[player_measures(player, held) for player, held in talks.items()],
             judges=judge_models(frames, _catalog(where)),
             scenes=loaded.scenes,
             others={name: load_board(tree, name, language, prompts=suites).frames for name in swaps},

@@ -28,6 +28,14 @@ from bench.suites import suite_files
     metavar="FILE",
     help="Output file (default: stdout).",
 )
+@click.option(
+    "--table",
+    "name",
+    type=click.Choice(["scores", "conversations"]),
+    default="scores",
+    show_default=True,
+    help="One row for each score, or one for each conversation.",
+)
 @click.option("--columns", is_flag=True, help="Only explain the columns.")
 @places
 def export(
@@ -35,25 +43,29 @@ def export(
     form: str,
     languages: tuple[str, ...],
     output: Path | None,
+    name: str,
     columns: bool,
     where: Places,
 ) -> None:
-    """Write the scores of SUITE as one table.
+    """Write the scores or conversations of SUITE as one table.
 
-    It has a row for every turn, judge and criterion, also for judges and scenes that the board leaves out.
+    `scores` has a row for every turn, judge and criterion, also for judges and scenes that the board leaves
+    out. `conversations` has a row for every conversation, with the measures that need no judge: repetition,
+    stock phrases, other scripts, speaking for the user, length, truncation.
     """
     from bench.files import write_atomically
-    from bench.interop.export import EXPORTED, exported, tidy_table
+    from bench.interop.export import TABLES, exported, tidy_table
 
     if columns:
-        for name, meaning in EXPORTED.items():
-            click.echo(f"{name:<12}{meaning}")
+        width = max(map(len, TABLES[name])) + 1
+        for column, meaning in TABLES[name].items():
+            click.echo(f"{column:<{width}}{meaning}")
         return
     if suite_name is None:
         raise click.UsageError("Missing argument 'SUITE'.")
     if form == "parquet" and output is None:
         raise click.UsageError("Parquet is binary: name a file with --output.")
-    table = tidy_table(where.evidence(suite_name, languages), suite_name, languages)
+    table = tidy_table(where.evidence(suite_name, languages), suite_name, languages, name)
     data = exported(table, form)
     if output is None:
         click.echo(data, nl=False)

@@ -1,7 +1,4 @@
-"""Export scores as one tidy table for other programs: one row per turn, judge and criterion.
-
-The columns are those of ``bench.scores.frame.COLUMNS["scores"]``, which explains each.
-"""
+"""Export scores or conversations as one tidy table for other programs."""
 
 from __future__ import annotations
 
@@ -15,16 +12,38 @@ import pandas as pd
 
 from bench.errors import UserError
 from bench.results import ResultsTree
-from bench.scores.frame import COLUMNS, load
+from bench.scores.analyses.sure import missing_to_none
+from bench.scores.frame import COLUMNS, load, with_measures
+from bench.scores.measures import MEASURES
 from bench.tables import csv_table
 
 FORMATS = ("csv", "parquet", "jsonl")
 EXPORTED = COLUMNS["scores"]
-"""Meaning by column, in the order of the columns."""
+"""Meaning by column, in the order of the columns: one row per turn, judge and criterion."""
+CONVERSATIONS = COLUMNS["conversations"] | MEASURES
+"""The same of conversations: one row per conversation, with what its texts show without a judge."""
+TABLES = {"scores": EXPORTED, "conversations": CONVERSATIONS}
+_INTEGERS = frozenset(
+    {
+        "turn",
+        "score",
+        "turns",
+        "answer_characters",
+        "words",
+        "first_answer_characters",
+        "last_answer_characters",
+    }
+)
+_FLAGS = frozenset({"is_refusal", "stale", "ended_by_player"})
+_NUMBERS = (MEASURES.keys() | {"mean_answer_characters"}) - _INTEGERS
 
 
-def tidy_table(tree: ResultsTree, suite: str, languages: Sequence[str] = ()) -> pd.DataFrame:
-    """All scores of a suite, in ``languages`` or else in all languages with results.
+def tidy_table(
+    tree: ResultsTree, suite: str, languages: Sequence[str] = (), name: str = "scores"
+) -> pd.DataFrame:
+    """A suite's table ``name`` of TABLES, in ``languages`` or else in all languages with results.
+
+    A missing value is None.
 
     Raises UserError if there are no results, RecordError if a file is damaged.
     """
@@ -39,11 +58,12 @@ def tidy_table(tree: ResultsTree, suite: str, languages: Sequence[str] = ()) -> 
                 hint=f"Languages with results: {', '.join(known)}.",
             )
     chosen = sorted(set(languages)) or known
-    tables = [load(tree, suite, language).scores for language in chosen]
-    plain = [
-        table.astype({c: "object" for c in table if str(table[c].dtype) == "category"}) for table in tables
-    ]
-    return pd.concat(plain, ignore_index=True)[list(EXPORTED)]
+    tables = []
+    for language in chosen:
+        frames = load(tree, suite, language)
+        whole = frames.scores if name == "scores" else with_measures(frames, tree).conversations
+        tables.append(missing_to_none(whole))
+    return pd.concat(tables, ignore_index=True)[list(TABLES[name])]
 
 
 def exported(table: pd.DataFrame, form: str) -> bytes:
@@ -68,13 +88,19 @@ def _parquet(table: pd.DataFrame) -> bytes:
             "parquet needs pyarrow, which is not installed",
             hint="Install it with `make parquet`, or export csv or jsonl.",
         ) from None
-    types = {"turn": pyarrow.int64(), "score": pyarrow.int64(), "is_refusal": pyarrow.bool_()}
-    types["stale"] = pyarrow.bool_()
     text = pyarrow.dictionary(pyarrow.int32(), pyarrow.string())
+    kinds = {pyarrow.int64(): _INTEGERS, pyarrow.bool_(): _FLAGS, pyarrow.float64(): _NUMBERS}
+    types = {name: kind for kind, names in kinds.items() for name in names}
+    meanings = next(columns for columns in TABLES.values() if list(columns) == list(table.columns))
     schema = pyarrow.schema(
         [
-            pyarrow.field(name, types.get(name, text), nullable=False, metadata={"description": meaning})
-            for name, meaning in EXPORTED.items()
+            pyarrow.field(
+                name,
+                types.get(name, text),
+                nullable=bool(table[name].isna().any()),
+                metadata={"description": meaning},
+            )
+            for name, meaning in meanings.items()
         ]
     )
     columns = [

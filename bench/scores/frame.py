@@ -21,6 +21,7 @@ from bench.protocol_facts import facts_of
 from bench.records import PlayerInfo
 from bench.results import ResultsTree
 from bench.results.facts import Tally, summed
+from bench.scores.measures import MEASURES, measures_of, texts_of
 from bench.scores.rows import Inputs, PlayerRows, player_rows, table_rows
 
 SCENE = ["player", "character", "situation"]
@@ -68,7 +69,7 @@ COLUMNS: dict[str, dict[str, str]] = {
         "cost": "US dollars as a decimal string; missing if the price of a call is unknown",
     },
 }
-"""What each column of each table means; the tables have exactly these columns."""
+"""What each column of each table means; :func:`with_measures` adds others."""
 
 _TYPES = {
     "turn": "int64",
@@ -206,6 +207,18 @@ def load(tree: ResultsTree, suite: str, language: str, *, version: str | None = 
         for info in players
     ]
     return frames_of(tree, suite, language, players, rows)
+
+
+def with_measures(frames: Frames, tree: ResultsTree) -> Frames:
+    """``frames`` with the columns of MEASURES in ``conversations``. Reads the conversations again."""
+    here = (frames.suite, frames.language)
+    rows = [
+        (info.player, talk.character, talk.situation, *measures_of(talk, texts_of(talk)))
+        for info in frames.players
+        for talk in tree.conversations(*here, info.player)
+    ]
+    table = pd.DataFrame(rows, columns=[*SCENE, *MEASURES], dtype="object")
+    return replace(frames, conversations=frames.conversations.merge(table, on=SCENE, how="left"))
 
 
 def frames_of(

@@ -24,6 +24,7 @@ from bench.site.evidence import BoardEvidence, evidence_of
 from bench.site.indexes import search_files, sitemap
 from bench.site.labels import SuiteLabel, judge_names, language_name
 from bench.site.lists import lists_for
+from bench.site.measures import phrase_lists
 from bench.site.output import OutputFolder
 from bench.site.places import BoardPlace
 from bench.site.probes import ProbeTable, probe_table
@@ -295,6 +296,7 @@ class _Build:
                     evidence=board.evidence,
                     infos=board.infos,
                     cells={result.player: result.cells for result in board.results},
+                    measures={result.player: result.measures for result in board.results},
                     texts=texts,
                     pages=pages,
                     source_url=self.source_url,
@@ -344,6 +346,7 @@ class _Build:
                 "boards": boards,
                 "studies": {"studies": self.studies},
                 "probes": {"boards": _probe_boards(contexts, name)},
+                "phrases": {"lists": phrase_lists()},
                 **parts,
             }
             for part, values in every.items():

@@ -15,6 +15,7 @@ from bench.results import ResultsTree
 from bench.scores.board import Board
 from bench.scores.external import Alias, Published
 from bench.scores.frame import Frames
+from bench.scores.player_measures import PlayerMeasures
 from bench.site import paths
 from bench.site.cells import CellSummary
 from bench.site.evidence import BoardEvidence
@@ -58,6 +59,8 @@ class BoardContext:
     infos: Sequence[PlayerInfo]
     cells: Mapping[str, Mapping[str, CellSummary]]
     """Player, then scene."""
+    measures: Mapping[str, PlayerMeasures]
+    """What each player's texts show without a judge."""
     texts: Mapping[str, Scene]
     """What the sides of each scene were told, from its first player's conversation."""
     pages: Pages

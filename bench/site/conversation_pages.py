@@ -14,6 +14,7 @@ from pathlib import Path
 from bench.errors import StorageError
 from bench.records import Conversation, Judgement, PlayerInfo, Scene
 from bench.results import ResultsTree, sounds_of
+from bench.scores.player_measures import PlayerMeasures, player_measures
 from bench.scores.rows import PlayerRows, player_rows
 from bench.site import paths
 from bench.site.cells import CellSummary, summarise
@@ -55,6 +56,7 @@ class PlayerResult:
 
     player: str
     rows: PlayerRows
+    measures: PlayerMeasures
     cells: dict[str, CellSummary]
     """By scene."""
     texts: dict[str, Scene]
@@ -97,6 +99,7 @@ class ConversationWriter:
         return PlayerResult(
             player=player,
             rows=rows,
+            measures=player_measures(player, talks),
             cells={cell.scene: cell for cell in cells},
             texts={cell.scene: talk.scene for talk, cell in zip(talks, cells, strict=True)},
             files=tuple(files),

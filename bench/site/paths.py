@@ -12,6 +12,7 @@ SAFE = re.compile(r"[a-z0-9-]+")
 METHOD = "method.html"
 DEMONSTRATION = "demonstration.html"
 PROBES = "card-probes.html"
+MEASURES = "measures.html"
 BOARDS = "boards/index.html"
 READING = "reading-the-numbers.html"
 PARTS = {

@@ -13,6 +13,7 @@ from bench.site import paths
 from bench.site.context import BoardContext, Page
 from bench.site.evidence import TurnScore
 from bench.site.figures import Mark, Series, line_figure
+from bench.site.measures import measure_rows
 from bench.site.places import record_link
 from bench.site.probes import probe_table
 
@@ -20,6 +21,7 @@ from bench.site.probes import probe_table
 def player_page(context: BoardContext, info: PlayerInfo) -> Page:
     """One player's page."""
     place, evidence = context.place, context.evidence
+    path = paths.player_page(place.suite, place.language, info.player)
     record = context.tree.player_folder(place.suite, place.language, info.player) / "player.json"
     turns = evidence.turns.get(info.player, [])
     values = {
@@ -37,12 +39,15 @@ def player_page(context: BoardContext, info: PlayerInfo) -> Page:
         "characters": context.characters,
         "situations": context.situations,
         "means": {side: row[info.player].score for side, row in evidence.sides.items() if info.player in row},
+        "measures": measure_rows(context.measures[info.player], context.measures.values()),
+        "lengths": context.measures[info.player].lengths,
+        "phrases": context.measures[info.player].phrases,
+        "measures_page": paths.relative(paths.MEASURES, path),
         "turns": turns,
         "figure": turn_figure(turns, evidence.turns.get(ALL, [])),
         "sampling": json.dumps(info.sampling, sort_keys=True, ensure_ascii=False),
         "record": record_link(context.tree, context.source_url, record),
     }
-    path = paths.player_page(place.suite, place.language, info.player)
     return context.page(path, "conversation", "player", values, f"{info.name}: {context.title}", info.name)
 
 

@@ -10,7 +10,7 @@ import pandas as pd
 
 from bench.scores.analyses.pairs import drawn_pairs
 from bench.scores.analyses.sure import Estimate, mean_estimate
-from bench.scores.analyses.texts import words
+from bench.scores.measures import words
 from bench.scores.paper import published
 
 SCENE_ONLY = ["character", "situation"]

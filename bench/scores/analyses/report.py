@@ -15,6 +15,7 @@ from bench.scores.analyses.alone import boards_alone, judges_apart
 from bench.scores.analyses.difficulty import difficulty, scene_means, side_means
 from bench.scores.analyses.disputes import disputes
 from bench.scores.analyses.judges import agreement, leniency, pairwise
+from bench.scores.analyses.measures import frequent_phrases, lengths, measures
 from bench.scores.analyses.orders import order_effects
 from bench.scores.analyses.pairs import MOST_PAIRS
 from bench.scores.analyses.preference import JudgeModel, preference
@@ -28,6 +29,7 @@ from bench.scores.analyses.verbosity import verbosity
 from bench.scores.frame import Frames
 from bench.scores.ledger import Scene, judgement_counts, ledger
 from bench.scores.paper import published
+from bench.scores.player_measures import PlayerMeasures
 
 
 class Analysis(Record):
@@ -67,6 +69,7 @@ class Material:
     turns: pd.DataFrame
     """From :func:`bench.scores.analyses.texts.turns_of`."""
     judges: Mapping[str, JudgeModel] = field(default_factory=dict)
+    measures: Sequence[PlayerMeasures] = ()
     scenes: list[Scene] | None = None
     """The scenes that the suite asks for. None: those that any player has played."""
     others: Mapping[str, Frames] = field(default_factory=dict)
@@ -238,6 +241,28 @@ _TABLES: tuple[tuple[str, str, str, str, Callable[[Material], pd.DataFrame]], ..
         "`other_band` as a share, `answer_N_first` against the mean of all orders.",
         "no response was judged with real answers in several orders",
         lambda m: order_effects(m.frames),
+    ),
+    (
+        "measures",
+        "Measures without a judge",
+        "Means over conversations: shares, but for words, characters, and stock phrases in 1,000 words. "
+        "`across` is the overlap of two conversations. The page `measures` of the site defines each.",
+        "no conversation is complete",
+        lambda m: measures(m.measures),
+    ),
+    (
+        "lengths",
+        "Answer length by turn",
+        "Mean characters of an answer. `change` is measured from the first turn of the same conversations.",
+        "no answer is a text",
+        lambda m: lengths(m.measures),
+    ),
+    (
+        "stock_phrases",
+        "Most frequent stock phrases",
+        "`|` separates alternatives of a word, `*` stands for any ending.",
+        "no stock phrase occurs, or the language has no list",
+        lambda m: frequent_phrases(m.measures),
     ),
     (
         "repetition",

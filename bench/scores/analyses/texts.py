@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
 import pandas as pd
@@ -11,8 +10,6 @@ from bench.records import Conversation
 from bench.scores.frame import SCENE
 
 COLUMNS = [*SCENE, "turn", "question", "answer"]
-
-_WORD = re.compile(r"\w+(?:['’]\w+)*")
 
 
 def turns_of(conversations: Iterable[Conversation]) -> pd.DataFrame:
@@ -38,13 +35,3 @@ def turns_of(conversations: Iterable[Conversation]) -> pd.DataFrame:
 def no_turns() -> pd.DataFrame:
     """The table without a row, for analyses that need no texts."""
     return pd.DataFrame(columns=COLUMNS)
-
-
-def words(text: str) -> list[str]:
-    """The words of a text, case folded; punctuation and marks of action are no words."""
-    return _WORD.findall(text.casefold())
-
-
-def grams(tokens: list[str], size: int) -> list[tuple[str, ...]]:
-    """All runs of ``size`` words, in order."""
-    return list(zip(*(tokens[at:] for at in range(size)), strict=False))
