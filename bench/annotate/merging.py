@@ -46,9 +46,12 @@ def merge(
     entries: Sequence[Entry],
     *,
     origin: str,
+    server: str | None = None,
     new_annotators: bool = False,
 ) -> MergeReport:
     """Write entries into a study's annotator files.
+
+    ``server``: the annotation tool that they come from; see :meth:`People.choose_server`.
 
     Of several annotations of one item by one person, the one handed in last stays, also against earlier
     imports. One with a time counts as later than one without; if the times are equal, the later import wins.
@@ -56,6 +59,7 @@ def merge(
     """
     kept = read_annotators(results, study)
     people = People(results, study.study, set(kept), new=new_annotators)
+    people.choose_server(server, [entry.mark for entry in entries if entry.mark])
     persons = sorted({entry.person for entry in entries}, key=lambda who: (len(who), who))
     if new_annotators:
         people.check_new(persons)

@@ -12,10 +12,12 @@ from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
+from uuid import UUID
 
 from pydantic import AfterValidator, AliasChoices, BeforeValidator, Field, TypeAdapter, ValidationError
 
 from bench.annotate.label_studio import COMMENT, REFUSAL, YES
+from bench.annotate.people import Mark
 from bench.foreign import Foreign, Problem, Unreadable, checked, read_text
 from bench.results.studies import Annotation, StudyFile
 
@@ -38,6 +40,8 @@ class Entry:
     number: int
     """The annotation tool's number of it: orders annotations handed in at the same time."""
     place: str
+    mark: Mark | None = None
+    """By what it is recognised in a later export; None if the source does not number annotations."""
 
 
 @dataclass
@@ -90,6 +94,7 @@ def _in_utc(value: str) -> str:
 REFUSED: TypeAdapter[Literal["yes", "no"]] = TypeAdapter(Literal["yes", "no"])
 SECONDS: TypeAdapter[float] = TypeAdapter(Annotated[float, Field(strict=True, ge=0, lt=LONGEST)])
 TIME: TypeAdapter[str] = TypeAdapter(Annotated[str, Field(strict=True), AfterValidator(_in_utc)])
+UNIQUE: TypeAdapter[UUID] = TypeAdapter(UUID)
 NUMBER: TypeAdapter[int] = TypeAdapter(Annotated[int, Field(strict=True)])
 
 
@@ -126,6 +131,7 @@ class Head(Foreign):
     lead_time: Any = None
     updated_at: Any = None
     created_at: Any = None
+    unique_id: Any = None
 
 
 class Result(Foreign):
@@ -209,10 +215,19 @@ def _read_annotation(
         answers = _answers(head.result, study, faults) if full else source
         annotation = _annotation(head, answers, item, study, faults)
         number = valid_or_none(NUMBER, head.number, "id", [])
-        reading.entries.append(Entry(head.person, annotation, number or 0, f"{name}: {place}"))
+        mark = _mark(head, number) if number is not None else None
+        reading.entries.append(Entry(head.person, annotation, number or 0, f"{name}: {place}", mark))
     except Unreadable as fault:
         faults.append(_located(fault))
     reading.problems.extend(Problem(name, place, fault) for fault in faults)
+
+
+def _mark(head: Head, number: int) -> Mark:
+    """The marks of an annotation. If its unique id is not a UUID, neither id nor time is trusted."""
+    unique_id = valid_or_none(UNIQUE, head.unique_id, "unique_id", [])
+    time = head.created_at if unique_id or not head.unique_id else None
+    created = valid_or_none(TIME, time, "created_at", [])
+    return Mark(number, str(unique_id or ""), created or "")
 
 
 def _answers(results: list[Any] | None, study: StudyFile, faults: list[str]) -> dict[str, Any]:

@@ -34,6 +34,12 @@ project_option = click.option(
     metavar="N",
     help="Number of the project (default: the project with the study's title).",
 )
+server_option = click.option(
+    "--server",
+    metavar="NAME",
+    help="The Label Studio of these ratings: its address, or any name that you use for no other. Each one"
+    " numbers people from 1. (Default: --url; without it, the study's only server.)",
+)
 new_option = click.option(
     "--new-annotators", is_flag=True, help="State that nobody in these files has rated in this study before."
 )
@@ -196,12 +202,22 @@ def push(study: str, url: str, token_env: str, annotators: int, where: Places) -
 @study_option
 @server_options
 @project_option
+@server_option
 @new_option
 @places
 def pull(
-    study: str, url: str, token_env: str, project: int | None, new_annotators: bool, where: Places
+    study: str,
+    url: str,
+    token_env: str,
+    project: int | None,
+    server: str | None,
+    new_annotators: bool,
+    where: Places,
 ) -> None:
-    """Fetch the annotations from Label Studio."""
+    """Fetch the annotations from Label Studio.
+
+    A study can have ratings from several. If one has moved, name its old address with --server.
+    """
     from bench.annotate.label_studio import project_title
     from bench.annotate.reading import Reading, read_export
     from bench.annotate.server import LabelStudioServer
@@ -214,7 +230,7 @@ def pull(
         read_export(data, "export", file, reading)
     except Unreadable as fault:
         raise UserError(str(fault), where=url) from None
-    _merge(where, file, reading, new_annotators)
+    _merge(where, file, reading, url if server is None else server, new_annotators)
 
 
 @annotate.command("import")
@@ -241,6 +257,7 @@ def pull(
     help="ping-pong-bench: suite in which to look up the conversations (default: the imported one of"
     " either version).",
 )
+@server_option
 @new_option
 @places
 def import_(
@@ -249,6 +266,7 @@ def import_(
     form: str,
     language: str | None,
     suite_name: str | None,
+    server: str | None,
     new_annotators: bool,
     where: Places,
 ) -> None:
@@ -266,16 +284,25 @@ def import_(
         _import_records(list(files), study, suite_name, language, new_annotators, where)
         return
     file = read_study(where.results, study)
-    _merge(where, file, read_files(list(files), file), new_annotators)
+    _merge(where, file, read_files(list(files), file), server, new_annotators)
 
 
-def _merge(where: Places, file: StudyFile, reading: Reading, new_annotators: bool) -> None:
+def _merge(
+    where: Places, file: StudyFile, reading: Reading, server: str | None, new_annotators: bool
+) -> None:
     from bench.annotate.merging import merge
 
     report = None
     if reading.entries:
         entries = reading.entries
-        report = merge(where.results, file, entries, origin="label-studio", new_annotators=new_annotators)
+        report = merge(
+            where.results,
+            file,
+            entries,
+            origin="label-studio",
+            server=server,
+            new_annotators=new_annotators,
+        )
     print_import(file.study, reading, report)
 
 

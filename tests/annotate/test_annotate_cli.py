@@ -193,6 +193,29 @@ def test_what_a_server_refuses_is_said(status: int | None, body: object, says: s
     assert says in refused(status, body, "http://host").line()
 
 
+@pytest.mark.usefixtures("sdk")
+def test_pulling_from_two_servers_keeps_both(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    item = make_study(tmp_path).items[0].item
+    exports = {
+        f"http://127.0.0.1:{port}": [task(item, [annotation(1, (score,) * 3)])]
+        for port, score in ((8080, 1), (8081, 5))
+    }
+    monkeypatch.setattr(LabelStudioServer, "pull", lambda self, *_: exports[self.url])
+    for url in exports:
+        words = ("pull", "--study", "first", "--url", url)
+        ok(bench(tmp_path, *words, env={"LABEL_STUDIO_API_KEY": "token"}))
+    again = ok(
+        bench(
+            *(tmp_path, "pull", "--study", "first", "--url", next(iter(exports))),
+            *("--server", "http://localhost:8081"),
+            env={"LABEL_STUDIO_API_KEY": "token"},
+        )
+    )
+    assert "1 replaced" in again or "1 unchanged" in again
+    paths = sorted((tmp_path / "human" / "first" / "annotations").glob("*.json"))
+    assert [path.stem for path in paths] == ["annotator-1", "annotator-2"]
+
+
 def test_one_file_that_cannot_be_read_is_not_passed_over_in_silence(tmp_path: Path) -> None:
     study = make_study(tmp_path)
     good = written(tmp_path / "good.json", [task(study.items[0].item, [annotation(1)])])
