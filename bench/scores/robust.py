@@ -296,5 +296,6 @@ def _thresholds(df: float, alpha: float) -> Array:
 
     Averaging over that distribution replaces the noncentral t, which scipy gets wrong for some arguments.
     """
-    errors: Array = np.sqrt(stats.chi2.ppf((_NODES + 1) / 2, df) / df)
-    return float(stats.t.ppf(1 - alpha / 2, df)) * errors
+    squares = 2 * special.gammaincinv(df / 2, (_NODES + 1) / 2)  # stats.chi2.ppf(...), without its checks
+    errors: Array = np.sqrt(squares / df)
+    return float(special.stdtrit(df, 1 - alpha / 2)) * errors
