@@ -110,6 +110,7 @@ def _text(analysis: Analysis) -> str:
         for row in analysis.rows
     ]
     notes = "".join(f"[{n}] {reason}\n" for n, reason in enumerate(reasons, start=1))
+    notes += "".join(f"{printable(note)}\n" for note in analysis.notes)
     return head + text_table([*columns, *([""] if reasons else [])], rows, left=words) + notes
 
 

@@ -45,36 +45,6 @@ class Cube:
 
 
 @dataclass(frozen=True)
-class Dropped:
-    """What had to be left out so that every remaining player has a score for every scene by every judge."""
-
-    players: tuple[str, ...] = ()
-    scenes: tuple[tuple[str, str], ...] = ()
-    judges: tuple[str, ...] = ()
-
-
-def complete_part(cube: Cube) -> tuple[Cube, Dropped]:
-    """The part of ``cube`` without missing cells, and what was dropped to get it.
-
-    Drops the player, scene or judge with the largest share of missing cells until none is missing. Judges go
-    last among equals, players first.
-    """
-    keep = [list(range(size)) for size in cube.values.shape]
-    missing = np.isnan(cube.values)
-    while (holes := missing[np.ix_(*keep)]).any():
-        shares = [holes.mean(axis=tuple(a for a in range(3) if a != axis)) for axis in range(3)]
-        axis = max(range(3), key=lambda a: (shares[a].max(), -a))
-        keep[axis].pop(int(shares[axis].argmax()))
-    players, scenes, judges = keep
-    dropped = Dropped(
-        players=tuple(name for n, name in enumerate(cube.players) if n not in players),
-        scenes=tuple(scene for n, scene in enumerate(cube.scenes) if n not in scenes),
-        judges=tuple(name for n, name in enumerate(cube.judges) if n not in judges),
-    )
-    return cube.part(*keep), dropped
-
-
-@dataclass(frozen=True)
 class Components:
     """Variances in squared points, of one randomly chosen player, scene and judge.
 
@@ -87,8 +57,8 @@ class Components:
     players: int
     scenes: int
     judges: int
-    mean: float
-    mean_squares: Mapping[str, float]
+    scores: int
+    """How many there are; fewer than players x scenes x judges where some are missing."""
     variance: Mapping[str, float]
     negative: frozenset[str] = frozenset()
     parts: Mapping[str, float] = field(default_factory=dict)
@@ -98,92 +68,117 @@ class Components:
         """The variance of a single score."""
         return math.fsum(self.variance.values())
 
-
-def mean_squares(values: Array) -> dict[str, float]:
-    """Mean squares of the three-way analysis of variance without replication, by effect.
-
-    ``values``: players x scenes x judges without NaN, at least 2 of each.
-    """
-    effects, df = _effects(values), _degrees(values.shape)
-    size = values.size
-    return {
-        name: size / effect.size * float((effect**2).sum()) / df[name] for name, effect in effects.items()
-    }
-
-
-def _effects(values: Array) -> dict[str, Array]:
-    """Deviations attributed to each effect, each broadcast-ready in three dimensions."""
-    axes = {"p": (1, 2), "s": (0, 2), "j": (0, 1), "ps": (2,), "pj": (1,), "sj": (0,), "r": ()}
-    means = {name: values.mean(axis=axis, keepdims=True) for name, axis in axes.items() if axis}
-    grand = values.mean(keepdims=True)
-    effects = {name: means[name] - grand for name in ("p", "s", "j")}
-    for name in ("ps", "pj", "sj"):
-        effects[name] = means[name] - means[name[0]] - means[name[1]] + grand
-    effects["r"] = values - grand - sum(effects[name] for name in EFFECTS[:-1])
-    return effects
-
-
-def _degrees(shape: tuple[int, ...]) -> dict[str, int]:
-    p, s, j = (size - 1 for size in shape)
-    return {"p": p, "s": s, "j": j, "ps": p * s, "pj": p * j, "sj": s * j, "r": p * s * j}
+    def chance(self) -> dict[str, float]:
+        """What the design of this board leaves to chance in a player's mean: the variance due to ``ps``
+        (which scenes), ``pj`` (which judges) and ``r`` (single verdicts)."""
+        v = self.variance
+        each = v["r"] * self.players / self.scores
+        return {"ps": v["ps"] / self.scenes, "pj": v["pj"] / self.judges, "r": each}
 
 
 def components(cube: Cube) -> Components:
-    """Variance components of a complete cube by expected mean squares.
+    """Variance components by Henderson's method I, which uses every score there is.
 
-    Raises ValueError where there are fewer than two players, scenes or judges, or a score is missing.
+    Without a missing score these are the estimates by expected mean squares of the analysis of variance.
+    Raises ValueError where they do not exist: with fewer than two players, scenes or judges, or too few
+    scores for the number of effects (such as one judge for every scene).
     """
-    values = cube.values
-    if min(values.shape) < 2 or np.isnan(values).any():
-        raise ValueError("variance components need a complete cube of at least 2 x 2 x 2")
-    n_p, n_s, n_j = values.shape
-    ms = mean_squares(values)
-    raw = {
-        "p": (ms["p"] - ms["ps"] - ms["pj"] + ms["r"]) / (n_s * n_j),
-        "s": (ms["s"] - ms["ps"] - ms["sj"] + ms["r"]) / (n_p * n_j),
-        "j": (ms["j"] - ms["pj"] - ms["sj"] + ms["r"]) / (n_p * n_s),
-        "ps": (ms["ps"] - ms["r"]) / n_j,
-        "pj": (ms["pj"] - ms["r"]) / n_s,
-        "sj": (ms["sj"] - ms["r"]) / n_p,
-        "r": ms["r"],
-    }
-    variance = {name: max(0.0, value) for name, value in raw.items()}
-    negative = {name for name, value in raw.items() if value < 0}
-    parts: dict[str, float] = {}
-    for name, value in (*_scene_parts(cube, ms["r"]), *_turn_parts(cube, variance["r"])):
-        parts[name] = max(0.0, value)
-        if value < 0:
-            negative.add(name)
-    return Components(n_p, n_s, n_j, float(values.mean()), ms, variance, frozenset(negative), parts)
+    shape = cube.values.shape
+    raw = henderson(cube.values, [_AXES[name] for name in EFFECTS]) if min(shape) > 1 else None
+    if raw is None:
+        raise ValueError("too few players, scenes, judges or scores for variance components")
+    variance, negative = _cut(dict(zip(EFFECTS, raw, strict=True)))
+    parts, more = _cut({**_scene_parts(cube), **_turn_parts(cube, variance["r"])})
+    scores = int((~np.isnan(cube.values)).sum())
+    return Components(*shape, scores, variance, frozenset(negative | more), parts)
 
 
-def _scene_parts(cube: Cube, residual: float) -> Iterator[tuple[str, float]]:
+_AXES = {"p": (0,), "s": (1,), "j": (2,), "ps": (0, 1), "pj": (0, 2), "sj": (1, 2), "r": (0, 1, 2)}
+
+
+def _cut(raw: Mapping[str, float]) -> tuple[dict[str, float], set[str]]:
+    """The estimates with 0 for those below 0, and the names of these."""
+    return {name: max(0.0, value) for name, value in raw.items()}, {n for n, v in raw.items() if v < -NOISE}
+
+
+NOISE = 1e-12
+"""Estimates this little below 0 are rounding noise."""
+
+
+def henderson(values: Array, effects: Sequence[tuple[int, ...]]) -> Array | None:
+    """Variance of each effect of a random model (Henderson 1953, method I); None if not identified.
+
+    ``values``: one axis per factor, NaN where a score is missing. ``effects``: the axes that an effect
+    depends on; the last one depends on all. With T_A the sum over the cells of effect A of total squared by
+    count, E(T_A) - E(T_mean) is linear in the variances, with coefficients that follow from the counts.
+    """
+    have = ~np.isnan(values)
+    if not have.any():
+        return None
+    rest = np.where(have, values - values[have].mean(), 0.0)
+    sets = [*effects, ()]
+    counts = {axes: _over(have.astype(np.float64), axes) for axes in {*sets, *_unions(sets)}}
+
+    def weight(one: tuple[int, ...], other: tuple[int, ...]) -> float:
+        shared = counts[tuple(sorted({*one, *other}))]
+        return float(_ratio(shared**2, counts[one]).sum())
+
+    sums = np.array([float(_ratio(_over(rest, axes) ** 2, counts[axes]).sum()) for axes in sets])
+    table = np.array([[weight(one, other) for other in effects] for one in sets])
+    table, right = table[:-1] - table[-1], sums[:-1] - sums[-1]
+    if np.linalg.matrix_rank(table) < len(effects):
+        return None
+    solved: Array = np.linalg.solve(table, right)
+    return solved
+
+
+def _unions(sets: Sequence[tuple[int, ...]]) -> Iterator[tuple[int, ...]]:
+    for one in sets:
+        for other in sets:
+            yield tuple(sorted({*one, *other}))
+
+
+def _over(values: Array, axes: tuple[int, ...]) -> Array:
+    """Sums over all other axes, which stay with length 1."""
+    summed: Array = values.sum(axis=tuple(n for n in range(values.ndim) if n not in axes), keepdims=True)
+    return summed
+
+
+def _ratio(above: Array, below: Array) -> Array:
+    """``above`` / ``below``; 0 where ``below`` is 0."""
+    below = np.broadcast_to(below, above.shape)
+    ratio: Array = np.divide(above, below, out=np.zeros_like(above), where=below > 0)
+    return ratio
+
+
+_GRID = {
+    "p": (0,), "c": (1,), "t": (2,), "ct": (1, 2), "j": (3,), "pc": (0, 1), "pt": (0, 2), "pct": (0, 1, 2),
+    "pj": (0, 3), "sj": (1, 2, 3), "r": (0, 1, 2, 3),
+}  # fmt: skip
+
+
+def _scene_parts(cube: Cube) -> dict[str, float]:
     """Player by character, by situation and by both, and the same of the scene; only on a full grid."""
     characters, situations = (sorted({scene[k] for scene in cube.scenes}) for k in (0, 1))
-    n_c, n_t, (n_p, _, n_j) = len(characters), len(situations), cube.values.shape
+    n_c, n_t = len(characters), len(situations)
     if n_c < 2 or n_t < 2 or len(cube.scenes) != n_c * n_t:
-        return
+        return {}
     at = {scene: n for n, scene in enumerate(cube.scenes)}
     order = [at[c, t] for c in characters for t in situations]
-    grid = cube.values[:, order].mean(axis=2).reshape(n_p, n_c, n_t)  # per player, over judges
-    ms = {name: value * n_j for name, value in mean_squares(grid).items()}
-    # players x characters x situations: "s" stands for characters here and "j" for situations
-    pct = (ms["r"] - residual) / n_j
-    yield "pc", (ms["ps"] - ms["r"]) / (n_t * n_j)
-    yield "pt", (ms["pj"] - ms["r"]) / (n_c * n_j)
-    yield "pct", pct
-    yield "c", (ms["s"] - ms["ps"] - ms["sj"] + ms["r"]) / (n_p * n_t * n_j)
-    yield "t", (ms["j"] - ms["pj"] - ms["sj"] + ms["r"]) / (n_p * n_c * n_j)
-    yield "ct", (ms["sj"] - ms["r"]) / (n_p * n_j)
+    n_p, _, n_j = cube.values.shape
+    made = henderson(cube.values[:, order].reshape(n_p, n_c, n_t, n_j), list(_GRID.values()))
+    if made is None:
+        return {}
+    found = dict(zip(_GRID, made, strict=True))
+    return {name: float(found[name]) for name in ("c", "t", "ct", "pc", "pt", "pct")}
 
 
-def _turn_parts(cube: Cube, residual: float) -> Iterator[tuple[str, float]]:
+def _turn_parts(cube: Cube, residual: float) -> dict[str, float]:
     """The part of the residual that is noise of single turns, and the rest."""
     if cube.within is None or np.isnan(cube.within).all():
-        return
+        return {}
     turn = min(float(np.nanmean(cube.within)), residual)
-    yield "turn", turn
-    yield "psj", residual - turn
+    return {"psj": residual - turn, "turn": turn}
 
 
 @dataclass(frozen=True)

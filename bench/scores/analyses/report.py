@@ -25,6 +25,7 @@ from bench.scores.analyses.repetition import repetition
 from bench.scores.analyses.sure import missing_to_none
 from bench.scores.analyses.swaps import board_scores, judge_boards, swapped
 from bench.scores.analyses.turns import by_turn
+from bench.scores.analyses.variance import variance_study, variance_table
 from bench.scores.analyses.verbosity import verbosity
 from bench.scores.frame import Frames
 from bench.scores.ledger import Scene, judgement_counts, ledger
@@ -44,6 +45,8 @@ class Analysis(Record):
     """A missing figure is null; the row's ``reason`` says why."""
     reason: str | None
     """Why the table is empty; null if it has rows."""
+    notes: tuple[str, ...] = ()
+    """What the figures mean, in sentences."""
 
 
 class Report(Record):
@@ -103,9 +106,14 @@ def _analysis(name: str, title: str, about: str, empty: str, table: pd.DataFrame
         {str(key): _plain(value) for key, value in row.items()}
         for row in missing_to_none(table).to_dict("records")
     )
-    reason = None if rows else empty
     return Analysis(
-        name=name, title=title, about=about, columns=tuple(map(str, table.columns)), rows=rows, reason=reason
+        name=name,
+        title=title,
+        about=about,
+        columns=tuple(map(str, table.columns)),
+        rows=rows,
+        reason=None if rows else table.attrs.get("empty") or empty,
+        notes=tuple(table.attrs.get("notes", ())),
     )
 
 
@@ -204,6 +212,14 @@ _TABLES: tuple[tuple[str, str, str, str, Callable[[Material], pd.DataFrame]], ..
         "Spearman over conversations and over players' means, Kendall over players' means.",
         "the board has only one judge",
         lambda m: pairwise(m.frames),
+    ),
+    (
+        "components",
+        "What scores depend on",
+        "Variance of a single score by its sources, in squared points and as a share of the total. `part_of`:"
+        " the row that it belongs to. `player` is what a board measures; `player x ...` moves ranks.",
+        "the board has only one judge",
+        lambda m: variance_table(variance_study(m.frames)),
     ),
     (
         "preference",
