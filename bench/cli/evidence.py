@@ -42,6 +42,12 @@ if TYPE_CHECKING:
     help="What robust intervals and ranks hold for: these judges (fixed), or judges like these (sample)."
     " Default: sample, where there are several judges.",
 )
+@click.option("--design", is_flag=True, help="Show what other numbers of scenes and judges would separate.")
+@click.option(
+    "--reach",
+    metavar="GOAL",
+    help="With --design: find the cheapest design for separability=0.6, erho2=0.9 or difference=0.2.",
+)
 @places
 def board(
     suite_name: str,
@@ -53,6 +59,8 @@ def board(
     compare_methods: bool,
     separate: tuple[str, str] | None,
     judges_as: JudgesAs | None,
+    design: bool,
+    reach: str | None,
     where: Places,
 ) -> None:
     """Print the leaderboard of SUITE.
@@ -63,9 +71,10 @@ def board(
     score, interval, rank and its range by the robust method, and the chance of being the best.
     --compare-methods also scores the board by the robust method, by each refusal policy and weighting, and
     without each judge. --separate compares two players on the scenes that both have, by the robust method.
+    --design estimates what a board of other size would separate, from the variance components.
     """
     from bench.boards.loading import all_suites, load_board, write_board
-    from bench.cli.methods import check_choices, moves, separated
+    from bench.cli.methods import check_choices, designs, moves, separated
 
     check_choices(
         write=write,
@@ -75,6 +84,8 @@ def board(
         separate=separate is not None,
         form=form,
         judges_as=judges_as,
+        design=design,
+        reach=reach,
     )
     tree = where.evidence(suite_name, languages)
     suites = all_suites(where.prompts)
@@ -95,6 +106,9 @@ def board(
         if compare_methods:
             click.echo(f"{suite_name}, {language}" if form == "table" else "", nl=form == "table")
             click.echo(moves(loaded.frames, form), nl=False)
+            continue
+        if design:
+            click.echo(designs(tree, loaded, reach, form), nl=False)
             continue
         if separate:
             click.echo(separated(loaded, separate, form, judges_as), nl=False)

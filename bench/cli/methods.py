@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from bench.boards.judge_prices import judgement_price
 from bench.boards.loading import LoadedBoard
 from bench.errors import UserError
 from bench.records import canonical
+from bench.results import ResultsTree
 from bench.scores.analyses.sure import missing_to_none
+from bench.scores.analyses.variance import variance_study
 from bench.scores.compare import rank_moves
+from bench.scores.designs import DesignRow, design_study, goal_of
 from bench.scores.frame import Frames
 from bench.scores.robust import JudgesAs
 from bench.scores.separate import Separation, separation
@@ -26,17 +30,27 @@ def check_choices(
     separate: bool,
     form: str,
     judges_as: JudgesAs | None,
+    design: bool,
+    reach: str | None,
 ) -> None:
     """Raise UserError for options of ``board`` that do not go together."""
-    if write and (compare or weights is not None or judges or separate):
+    if reach is not None:
+        goal_of(reach)
+        if not design:
+            raise UserError("--reach is the goal of --design", hint="Add --design, or leave it out.")
+    if write and (compare or weights is not None or judges or separate or design):
         raise UserError(
             "--write keeps the board that the suite publishes",
-            hint="Leave out --compare-methods, --separate, --weights and --judge, or --write.",
+            hint="Leave out --compare-methods, --separate, --design, --weights and --judge, or --write.",
         )
-    if separate and compare:
-        raise UserError("--separate and --compare-methods print two things", hint="Ask for one of them.")
-    if separate and form == "csv":
-        raise UserError("--separate has no csv form", hint="Choose --format table or json.")
+    asked = {"--separate": separate, "--compare-methods": compare, "--design": design}
+    given = [name for name, on in asked.items() if on]
+    if len(given) > 1:
+        raise UserError(f"{' and '.join(given)} print different things", hint="Ask for one of them.")
+    if (separate or design) and form == "csv":
+        raise UserError(f"{given[0]} has no csv form", hint="Choose --format table or json.")
+    if design and judges_as:
+        raise UserError("--design shows both kinds of error", hint="Leave out --judges-as.")
     if judges_as and (compare or write or form == "csv"):
         raise UserError(
             "--judges-as is for the table, and for --separate",
@@ -86,6 +100,58 @@ def _judges_taken(made: Separation) -> str:
     if made.sample is None:
         return f"This holds for the judges asked. For judges like these: unknown, {made.sample_unknown}.\n"
     return f"This holds for these {len(made.judges)} judges, not for others like them.\n"
+
+
+def designs(tree: ResultsTree, loaded: LoadedBoard, reach: str | None, form: str) -> str:
+    """What other numbers of scenes and judges would separate, as a table or JSON."""
+    goal = goal_of(reach) if reach is not None else None
+    frames = loaded.frames
+    study = variance_study(frames, loaded.weights)
+    made = design_study(frames, study, judgement_price(tree, loaded), goal)
+    if form == "json":
+        return canonical(made.model_dump(mode="json"))
+    if not made.designs:
+        return f"{made.suite}, {made.language}: no designs can be compared: {made.reason}.\n"
+    heads = [
+        "scenes", "judges", "per scene", "E rho2", "phi", "SE of a difference", "detectable difference",
+        "pairs separated", "judgements", "cost",
+    ]  # fmt: skip
+    text = f"{made.suite}, {made.language}: {made.players} players; judges count as a sample\n"
+    text += text_table(heads, [_design_cells(row) for row in made.designs], left=())
+    text += DESIGN_NOTE
+    if made.cost_of_judgement is None:
+        text += "The cost is unknown: a judge's price, or the tokens its judgements took, are not known.\n"
+    if made.goal is not None and made.cheapest is not None:
+        row = made.cheapest
+        each = "every judge judges every scene" if not row.rotated else f"{row.per_scene} of them per scene"
+        cost = "unknown" if row.cost is None else f"${row.cost}"
+        text += (
+            f"Cheapest for {reach}: {row.scenes} scenes and {row.judges} judges, {each}:"
+            f" {row.judge_calls:,} judgements, cost {cost}.\n"
+        )
+    elif made.goal is not None:
+        text += f"Cheapest for {reach}: unknown, {made.reason}.\n"
+    return text
+
+
+DESIGN_NOTE = """\
+E rho2: share of the variance of differences between players that is real. phi: the same for the scores.
+Fewer judges per scene than judges: they take turns, in balance and alike for all players. Scenes count as
+independent: if they share characters, more of them help less. Playing more scenes costs extra.
+"""
+
+
+def _design_cells(row: DesignRow) -> list[str]:
+    numbers = (row.erho2, row.phi, row.se_difference, row.detectable_difference)
+    return [
+        str(row.scenes),
+        str(row.judges),
+        "all" if not row.rotated else str(row.per_scene),
+        *("–" if number is None else f"{number:.3f}" for number in numbers),
+        f"{row.separability:.0%}",
+        f"{row.judge_calls:,}",
+        "unknown" if row.cost is None else f"${row.cost}",
+    ]
 
 
 def moves(frames: Frames, form: str) -> str:

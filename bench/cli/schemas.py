@@ -20,6 +20,7 @@ def all_schemas() -> dict[str, dict[str, Any]]:
     from bench.results.studies import STUDY_TYPES
     from bench.scores.analyses.report import Report
     from bench.scores.board import Board
+    from bench.scores.designs import DesignStudy
     from bench.scores.rankmap import RankMap
     from bench.scores.separate import Separation
 
@@ -28,6 +29,7 @@ def all_schemas() -> dict[str, dict[str, Any]]:
         "analyses": Report,
         "rank-map": RankMap,
         "separation": Separation,
+        "design": DesignStudy,
         "audit": AuditReport,
         "agreement": Agreement,
     }

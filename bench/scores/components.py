@@ -105,7 +105,7 @@ NOISE = 1e-12
 """Estimates this little below 0 are rounding noise."""
 
 
-def henderson(values: Array, effects: Sequence[tuple[int, ...]]) -> Array | None:
+def henderson(values: Array, effects: Sequence[tuple[int, ...]]) -> list[float] | None:
     """Variance of each effect of a random model (Henderson 1953, method I); None if not identified.
 
     ``values``: one axis per factor, NaN where a score is missing. ``effects``: the axes that an effect
@@ -128,8 +128,7 @@ def henderson(values: Array, effects: Sequence[tuple[int, ...]]) -> Array | None
     table, right = table[:-1] - table[-1], sums[:-1] - sums[-1]
     if np.linalg.matrix_rank(table) < len(effects):
         return None
-    solved: Array = np.linalg.solve(table, right)
-    return solved
+    return [float(value) for value in np.linalg.solve(table, right)]
 
 
 def _unions(sets: Sequence[tuple[int, ...]]) -> Iterator[tuple[int, ...]]:
@@ -170,7 +169,7 @@ def _scene_parts(cube: Cube) -> dict[str, float]:
     if made is None:
         return {}
     found = dict(zip(_GRID, made, strict=True))
-    return {name: float(found[name]) for name in ("c", "t", "ct", "pc", "pt", "pct")}
+    return {name: found[name] for name in ("c", "t", "ct", "pc", "pt", "pct")}
 
 
 def _turn_parts(cube: Cube, residual: float) -> dict[str, float]:
@@ -231,18 +230,3 @@ def design(found: Components, scenes: int, judges: int, per_scene: int | None = 
 
 def _share(true: float, error: float) -> float | None:
     return true / (true + error) if true + error > 0 else None
-
-
-SCENES = (16, 32, 64, 128, 256, 512)
-JUDGES = (1, 2, 4, 8)
-
-
-def design_table(found: Components) -> list[Design]:
-    """Designs of SCENES x JUDGES, crossed, and rotated with one judge per scene."""
-    table = []
-    for scenes in SCENES:
-        for judges in JUDGES:
-            table.append(design(found, scenes, judges))
-            if judges > 1:
-                table.append(design(found, scenes, judges, 1))
-    return table
