@@ -1,4 +1,4 @@
-"""A decision study: what other numbers of scenes and judges would separate, and the cheapest that suffices."""
+"""A decision study: what other numbers of scenes and judges would separate, and the cheapest design."""
 
 from __future__ import annotations
 
