@@ -74,19 +74,10 @@ def board(
     --design estimates what a board of other size would separate, from the variance components.
     """
     from bench.boards.loading import all_suites, load_board, write_board
-    from bench.cli.methods import check_choices, designs, moves, separated
+    from bench.cli.methods import Asked
 
-    check_choices(
-        write=write,
-        compare=compare_methods,
-        weights=weights,
-        judges=judges,
-        separate=separate is not None,
-        form=form,
-        judges_as=judges_as,
-        design=design,
-        reach=reach,
-    )
+    asked = Asked(compare_methods, separate, judges_as, design, reach)
+    asked.check(write=write, weights=weights, judges=judges, form=form)
     tree = where.evidence(suite_name, languages)
     suites = all_suites(where.prompts)
     found = [language for _, language in tree.boards(suite_name)]
@@ -103,15 +94,8 @@ def board(
         loaded = load_board(
             tree, suite_name, language, prompts=suites, judges=judges, weights=weights, models=where.models
         )
-        if compare_methods:
-            click.echo(f"{suite_name}, {language}" if form == "table" else "", nl=form == "table")
-            click.echo(moves(loaded.frames, form), nl=False)
-            continue
-        if design:
-            click.echo(designs(tree, loaded, reach, form), nl=False)
-            continue
-        if separate:
-            click.echo(separated(loaded, separate, form, judges_as), nl=False)
+        if (text := asked.text(tree, loaded, form)) is not None:
+            click.echo(text, nl=False)
             continue
         _print_board(loaded, form, judges_as)
         if write:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from bench.boards.judge_prices import judgement_price
 from bench.boards.loading import LoadedBoard
@@ -21,43 +22,51 @@ from bench.tables import csv_table, text_table
 COLUMNS = ("method", "player", "score", "rank", "paper_rank", "moved")
 
 
-def check_choices(
-    *,
-    write: bool,
-    compare: bool,
-    weights: str | None,
-    judges: Sequence[str],
-    separate: bool,
-    form: str,
-    judges_as: JudgesAs | None,
-    design: bool,
-    reach: str | None,
-) -> None:
-    """Raise UserError for options of ``board`` that do not go together."""
-    if reach is not None:
-        goal_of(reach)
-        if not design:
-            raise UserError("--reach is the goal of --design", hint="Add --design, or leave it out.")
-    if write and (compare or weights is not None or judges or separate or design):
-        raise UserError(
-            "--write keeps the board that the suite publishes",
-            hint="Leave out --compare-methods, --separate, --design, --weights and --judge, or --write.",
-        )
-    asked = {"--separate": separate, "--compare-methods": compare, "--design": design}
-    given = [name for name, on in asked.items() if on]
-    if len(given) > 1:
-        raise UserError(f"{' and '.join(given)} print different things", hint="Ask for one of them.")
-    if (separate or design) and form == "csv":
-        raise UserError(f"{given[0]} has no csv form", hint="Choose --format table or json.")
-    if design and judges_as:
-        raise UserError("--design shows both kinds of error", hint="Leave out --judges-as.")
-    if judges_as and (compare or write or form == "csv"):
-        raise UserError(
-            "--judges-as is for the table, and for --separate",
-            hint="Leave it out: --format json and --write hold both, and the paper's scoring has neither.",
-        )
-    if compare and weights is not None:
-        raise UserError("--compare-methods tries the weightings itself", hint="Leave out --weights.")
+@dataclass(frozen=True)
+class Asked:
+    """Options of ``board`` that say what to print instead of the board, or how."""
+
+    compare: bool
+    separate: tuple[str, str] | None
+    judges_as: JudgesAs | None
+    design: bool
+    reach: str | None
+
+    def check(self, *, write: bool, weights: str | None, judges: Sequence[str], form: str) -> None:
+        """Raise UserError for options of ``board`` that do not go together."""
+        if self.reach is not None:
+            goal_of(self.reach)
+            if not self.design:
+                raise UserError("--reach is the goal of --design", hint="Add --design, or leave it out.")
+        if write and (self.compare or weights is not None or judges or self.separate or self.design):
+            raise UserError(
+                "--write keeps the board that the suite publishes",
+                hint="Leave out --compare-methods, --separate, --design, --weights and --judge, or --write.",
+            )
+        asked = {"--separate": self.separate, "--compare-methods": self.compare, "--design": self.design}
+        given = [name for name, on in asked.items() if on]
+        if len(given) > 1:
+            raise UserError(f"{' and '.join(given)} print different things", hint="Ask for one of them.")
+        if (self.separate or self.design) and form == "csv":
+            raise UserError(f"{given[0]} has no csv form", hint="Choose --format table or json.")
+        if self.design and self.judges_as:
+            raise UserError("--design shows both kinds of error", hint="Leave out --judges-as.")
+        if self.judges_as and (self.compare or write or form == "csv"):
+            raise UserError(
+                "--judges-as is for the table, and for --separate",
+                hint="Leave it out: --format json and --write hold both, and the paper's scoring has neither.",
+            )
+        if self.compare and weights is not None:
+            raise UserError("--compare-methods tries the weightings itself", hint="Leave out --weights.")
+
+    def text(self, tree: ResultsTree, loaded: LoadedBoard, form: str) -> str | None:
+        """What is printed instead of the board; None: the board."""
+        if self.compare:
+            head = f"{loaded.frames.suite}, {loaded.frames.language}\n" if form == "table" else ""
+            return head + moves(loaded.frames, form)
+        if self.design:
+            return designs(tree, loaded, self.reach, form)
+        return separated(loaded, self.separate, form, self.judges_as) if self.separate else None
 
 
 def separated(

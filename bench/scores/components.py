@@ -83,14 +83,14 @@ def components(cube: Cube) -> Components:
     Raises ValueError where they do not exist: with fewer than two players, scenes or judges, or too few
     scores for the number of effects (such as one judge for every scene).
     """
-    shape = cube.values.shape
-    raw = henderson(cube.values, [_AXES[name] for name in EFFECTS]) if min(shape) > 1 else None
+    n_p, n_s, n_j = cube.values.shape
+    raw = henderson(cube.values, [_AXES[name] for name in EFFECTS]) if min(n_p, n_s, n_j) > 1 else None
     if raw is None:
         raise ValueError("too few players, scenes, judges or scores for variance components")
     variance, negative = _cut(dict(zip(EFFECTS, raw, strict=True)))
     parts, more = _cut({**_scene_parts(cube), **_turn_parts(cube, variance["r"])})
     scores = int((~np.isnan(cube.values)).sum())
-    return Components(*shape, scores, variance, frozenset(negative | more), parts)
+    return Components(n_p, n_s, n_j, scores, variance, frozenset(negative | more), parts)
 
 
 _AXES = {"p": (0,), "s": (1,), "j": (2,), "ps": (0, 1), "pj": (0, 2), "sj": (1, 2), "r": (0, 1, 2)}

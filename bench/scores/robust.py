@@ -32,7 +32,7 @@ from bench.scores.clusters import (
     widened,
 )
 from bench.scores.components import Cube
-from bench.scores.frame import Frames
+from bench.scores.frame import SCENE, Frames
 from bench.scores.policy import POLICIES, ROBUST, Policy, judgement_scores, scene_scores
 from bench.scores.weights import Weights
 
@@ -69,14 +69,14 @@ def robust_cube(frames: Frames, weights: Weights, terms: pd.DataFrame, *, turns:
     """
     finals = _normalised(judgement_scores(frames, weights, POLICIES["lowest"])["final"], terms)
     players, judges = pd.Index(terms.index), pd.Index(frames.judges)
-    scenes = finals.index.droplevel(["player", "judge"]).unique().sort_values()
+    scenes = _scenes_of(finals).unique().sort_values()
 
     def cells(values: pd.Series) -> Array:
         made = np.full((len(players), len(scenes), len(judges)), np.nan)
         at = values.index
         made[
             players.get_indexer(at.get_level_values("player")),
-            scenes.get_indexer(at.droplevel(["player", "judge"])),
+            scenes.get_indexer(_scenes_of(values)),
             judges.get_indexer(at.get_level_values("judge")),
         ] = values.to_numpy(dtype=np.float64)
         return made
@@ -90,6 +90,12 @@ def robust_cube(frames: Frames, weights: Weights, terms: pd.DataFrame, *, turns:
     return Cube(tuple(players), tuple(scenes), tuple(judges), cells(finals), within)
 
 
+def _scenes_of(values: pd.Series) -> pd.MultiIndex:
+    """(character, situation) of each entry."""
+    levels = [values.index.get_level_values(name) for name in SCENE[1:]]
+    return pd.MultiIndex.from_arrays(levels, names=SCENE[1:])
+
+
 def _length_terms(frames: Frames, finals: pd.Series) -> pd.DataFrame:
     return paper.length_terms(frames, finals.groupby(level="player").mean())
 
@@ -97,7 +103,8 @@ def _length_terms(frames: Frames, finals: pd.Series) -> pd.DataFrame:
 def _normalised(finals: pd.Series, terms: pd.DataFrame) -> pd.Series:
     """Scores by player and more levels after the protocol's length rule."""
     own = terms.reindex(finals.index.get_level_values("player"))
-    return finals * own["factor"].to_numpy() + own["shift"].to_numpy()
+    normalised: pd.Series = finals * own["factor"].to_numpy() + own["shift"].to_numpy()
+    return normalised
 
 
 @dataclass(frozen=True)
