@@ -54,7 +54,7 @@ class Asked:
         if self.judges_as and (self.compare or write or form == "csv"):
             raise UserError(
                 "--judges-as is for the table, and for --separate",
-                hint="Leave it out: --format json and --write hold both, and the paper's scoring has neither.",
+                hint="Leave it out: JSON and --write hold both kinds, the rest has neither.",
             )
         if self.compare and weights is not None:
             raise UserError("--compare-methods tries the weightings itself", hint="Leave out --weights.")
