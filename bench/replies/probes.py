@@ -26,11 +26,12 @@ ECHO_WORDS = 6
 LONGEST = 8_000
 """Characters of an answer that are searched."""
 NEGATABLE_WORDS = 3
-"""How many words before a match may negate it."""
+"""How many words before a match may deny it, in the kinds in which the words themselves decide."""
 AS_IS = "(?#neg)"
 """A pattern that begins with this is a negative or hedging phrase itself: it is matched as it is."""
 
 NEGATED, REPEATED = "the answer is negated", "the question is only repeated"
+DOUBTED = "the answer is hedged"
 
 
 def _words(text: str) -> frozenset[str]:
@@ -47,16 +48,51 @@ _DASHES_AND_QUOTES = str.maketrans(
 )
 _SENTENCE = re.compile(r"[^.!?;…\n]+[.!?;…]*")
 _WORD = re.compile(r"[^\W_]+(?:['-][^\W_]+)*")
+_REST_OF_WORD = re.compile(r"(?<=\w)\w+")
 _NEGATIONS = _words(
     "not no never neither nor without cannot hardly isn't aren't wasn't weren't don't doesn't didn't won't"
     " can't wouldn't couldn't не нет ни никогда без кроме вовсе отнюдь"
 )
-_INTERJECTION = re.compile(r"\b(?:no|нет|не-а)(?=\s*[,!-])")
-"""A "no, ..." answers what came before; it does not negate what follows."""
-_HEDGES = re.compile(
-    r"\b(?:maybe|perhaps|might|possibly|probably|not sure|unsure|i think|i guess|i suppose|i believe|either|"
-    r"может|возможно|наверное|наверно|кажется|вероятно|вроде|не уверен\w*|либо|пожалуй|должно быть)\b"
+_INTERJECTION = re.compile(
+    r"\b(?:no|нет|не-а)(?=\s*[,!-])|\b(?:nothing|no one|nobody|none|no other) (?:but|except|other than)\b"
+    r"|\b(?:не кто|не что) ин\w+,? как\b|\bпока\b[^,;:]{0,40}\bне\b"
 )
+"""A "no, ..." answers what came before; it does not negate what follows. "Nothing but" asserts it."""
+_FAR_NEGATIONS = _NEGATIONS - {"no", "without", "без", "кроме"} | _words(
+    "nobody haven't hasn't hadn't shouldn't никто никого никому ничто ничего ничему ничем никакой никакая"
+    " никаких"
+)
+"""Words that negate a match from anywhere in its clause."""
+_BARRED = re.compile(
+    r"\b(?:any(?:thing|one|body|where)|every(?:thing|one|body)|all) (?:but|except)\b"
+    r"|\b(?:instead of|least of all|let alone|much less)\b"
+    r"|\b(?:rather|less|more|fewer|older|younger|other|better|worse) (?:\w+ )?than\b"
+    r"|\b(?:больше|меньше|более|менее|старше|младше|свыше|вместо)\b"
+)
+"""Words before a match that leave it out."""
+_INEXACT = re.compile(
+    r"\b(?:or so|give or take|at least|at most|up to|almost|nearly|roughly|approximately|почти|примерно"
+    r"|приблизительно|около)\b"
+)
+"""Words that keep a right answer from being exact; a wrong one stays wrong."""
+_CLAUSE = re.compile(
+    r"[,;:()\"]|\s-+\s(?!(?:это )?не\b)|\b(?:and|but|however|though|although|yet|because|since|while|who"
+    r"|which|и|а|но|зато|однако|хотя|потому|поэтому)\b"
+)
+"""Where a clause ends: a negation does not reach across."""
+_EVEN = re.compile(r"\b(?:even|даже)\b")
+"""A clause with one of these belongs to the clause before it ("none, even ...")."""
+_PRAISE = re.compile(
+    r"\W+(?:\w+ ){0,2}(?:(?:better|finer|greater|worse|more \w+)\b|\w+er (?:\w+ ){0,2}than\b|лучш|прекраснее)"
+)
+"""What makes a phrase such as "never heard" praise: "a finer speech"."""
+_HEDGES = re.compile(
+    r"\b(?:maybe|perhaps|might|possibly|probably|not sure|unsure|i think|i guess|i suppose|i believe|either"
+    r"|used to|formerly|i wish|if i (?:were|was|had|could)|some say"
+    r"|может|возможно|наверное|наверно|кажется|вероятно|вроде|не уверен\w*|либо|пожалуй|должно быть|то ли"
+    r"|если бы|кабы|хотел\w* бы)\b"
+)
+"""Words that make a sentence a guess, a wish or a thing of the past."""
 FUNCTION_WORDS = {
     "en": _words("the and of to is in that it was you my i he she his her with for not are have"),
     "ru": _words("и в не на что я с он как это по но она его к у за от меня мне так все"),
@@ -104,19 +140,19 @@ def judged(
     text, asked = normalised(answer), normalised(question)
     if kind in DENIABLE:
         good, good_doubt = _undenied(text, accept), ""
-        bad = _undenied(text, reject)
+        bad, bad_doubt = _undenied(text, reject), ""
     elif kind in LITERAL:
         good, good_doubt = _first(text, accept), ""
-        bad = _first(text, reject)
+        bad, bad_doubt = _first(text, reject), ""
     else:
         good, good_doubt = _asserted(text, asked, accept, doubtful=True)
-        bad, _ = _asserted(text, asked, reject)
+        bad, bad_doubt = _asserted(text, asked, reject)
     if kind == "agency" and _echoes(text, asked):
         return Judged("fail", "", "the answer repeats the user's words as its own")
     if bad and (kind in LITERAL or (not good and good_doubt in ("", NEGATED))):
         return Judged("fail", bad)
-    if good and bad:
-        return Judged("unclear", good, f"a reject pattern matches too: {bad}")
+    if good and (bad or bad_doubt == DOUBTED):
+        return Judged("unclear", good, f"a reject pattern matches too: {bad or 'hedged'}")
     if good and language and kind != "language" and not in_language(text, language):
         return Judged("unclear", good, "the answer is in another language")
     if good:
@@ -133,7 +169,7 @@ def _undenied(text: str, patterns: Sequence[str]) -> str:
     for pattern in patterns:
         for match in re.finditer(pattern, text):
             sentence, start = _sentence_at(text, match.start())
-            if pattern.startswith(AS_IS) or not _negated(sentence[: match.start() - start]):
+            if pattern.startswith(AS_IS) or not _denied(sentence[: match.start() - start]):
                 return pattern
     return ""
 
@@ -152,9 +188,28 @@ def _echoed_share(sentence: str, asked: str) -> float:
     return sum(word in known for word in words) / len(words) if words else 0.0
 
 
-def _negated(before: str) -> bool:
+def _denied(before: str) -> bool:
     """Whether one of the last words of ``before`` negates what follows."""
     return bool(_NEGATIONS & set(_WORD.findall(_INTERJECTION.sub(" ", before))[-NEGATABLE_WORDS:]))
+
+
+def _negated(before: str, after: str) -> bool:
+    """Whether the clause around a match negates it: ``before`` and ``after`` are the rest of its sentence."""
+    plain = _INTERJECTION.sub(" ", before)
+    near, rest = _CLAUSE.split(plain)[-1], _CLAUSE.split(after)[0]
+    near = plain if _EVEN.search(near) else near
+    return _denied(near) or bool(_FAR_NEGATIONS & {*_WORD.findall(near), *_WORD.findall(rest)})
+
+
+def _doubted(before: str, after: str, *, exactly: bool) -> bool:
+    """Whether the words around a match leave it out or make it a guess.
+
+    ``exactly``: also if they make it inexact.
+    """
+    last = " ".join(before.split()[-NEGATABLE_WORDS - 2 :])
+    if _BARRED.search(last) or _HEDGES.search(before + " " + after):
+        return True
+    return exactly and _INEXACT.search(before + " " + after) is not None
 
 
 def _asserted(text: str, asked: str, patterns: Sequence[str], *, doubtful: bool = False) -> tuple[str, str]:
@@ -165,27 +220,39 @@ def _asserted(text: str, asked: str, patterns: Sequence[str], *, doubtful: bool 
     hit, doubt = "", ""
     for pattern in patterns:
         literal = pattern.startswith(AS_IS)
-        problems = {"" if literal else _problem(text, asked, m) for m in re.finditer(pattern, text)}
+        found = re.finditer(pattern, text)
+        problems = {
+            _praised(text, match) if literal else _problem(text, asked, match, exactly=doubtful)
+            for match in found
+        }
         problems.discard(REPEATED)
         if doubtful and NEGATED in problems:
             doubt = NEGATED
         elif "" in problems:
             hit = hit or pattern
-        else:
-            doubt = doubt or next(iter(sorted(problems)), "")
+        elif problems:
+            doubt = DOUBTED if DOUBTED in (doubt, *problems) else doubt or min(problems)
     return hit, "" if hit else doubt
 
 
-def _problem(text: str, asked: str, match: re.Match[str]) -> str:
-    """Why a match asserts nothing; empty where it does."""
+def _praised(text: str, match: re.Match[str]) -> str:
+    """Why a negative phrase is none: it praises."""
+    return DOUBTED if _PRAISE.match(text, match.end()) else ""
+
+
+def _problem(text: str, asked: str, match: re.Match[str], *, exactly: bool) -> str:
+    """Why a match asserts nothing; empty where it does. ``exactly``: see :func:`_doubted`."""
     sentence, start = _sentence_at(text, match.start())
     if _repeats(sentence, asked):
         return REPEATED
-    if _negated(sentence[: match.start() - start]):
+    rest = _REST_OF_WORD.match(text, match.end())
+    end = rest.end() if rest else match.end()
+    before, after = sentence[: match.start() - start], sentence[end - start :]
+    if _negated(before, after):
         return NEGATED
     if sentence.rstrip().endswith("?"):
         return "the answer is only asked"
-    return "the answer is hedged" if _HEDGES.search(sentence) else ""
+    return DOUBTED if _doubted(before, after, exactly=exactly) else ""
 
 
 def _sentence_at(text: str, place: int) -> tuple[str, int]:

@@ -113,6 +113,62 @@ def test_tricky_answers_are_read_right_or_left_unclear() -> None:
     assert len(wrong) <= 3, wrong
 
 
+CARD_ANSWERS = [
+    (language, card, probe, truth, answer)
+    for language, cards in tomllib.loads(
+        Path(__file__).with_name("tricky_cards.toml").read_text(encoding="utf-8")
+    ).items()
+    for card, probes in cards.items()
+    for probe, truths in probes.items()
+    for truth, answers in truths.items()
+    for answer in answers
+]
+
+
+def test_tricky_answers_to_the_probes_of_the_cards_are_read_right_or_left_unclear() -> None:
+    """At most 3 in 100 wrong verdicts, and most right answers pass."""
+    assert len(CARD_ANSWERS) >= 200
+    probes = {(language, item.character, item.situation): probe_of(item) for language, item in all_probes()}
+    wrong, passed = [], 0
+    for language, card, name, truth, answer in CARD_ANSWERS:
+        probe = probes[language, card, name]
+        found = judged(
+            answer,
+            probe.messages[-1],
+            probe.accept,
+            probe.reject,
+            kind=probe.read_as,
+            language=language,
+        )
+        if found.verdict == {"right": "fail", "wrong": "pass"}[truth]:
+            wrong.append((name, answer, found))
+        passed += truth == "right" and found.verdict == "pass"
+    assert len(wrong) <= 0.03 * len(CARD_ANSWERS), wrong
+    assert passed >= 0.85 * sum(truth == "right" for *_, truth, _ in CARD_ANSWERS)
+
+
+@pytest.mark.parametrize(
+    ("answer", "verdict"),
+    [
+        ("Nothing but the violin.", "pass"),
+        ("The violin, and nobody else's.", "pass"),
+        ("Not the flute, not the harp: the violin.", "pass"),
+        ("Anything but the violin.", "unclear"),
+        ("I would never in my life touch a violin.", "unclear"),
+        ("The violin does not interest me.", "unclear"),
+        ("I prefer the flute to anything, even the violin, which I do not play.", "unclear"),
+        ("The violin used to be mine.", "unclear"),
+        ("I wish it were the violin.", "unclear"),
+        ("A flute, rather than a violin.", "unclear"),
+        ("The flute, I play no violin.", "fail"),
+        ("At least one violin, nearly.", "unclear"),
+    ],
+)
+def test_a_negation_reaches_through_its_clause_and_no_further(answer: str, verdict: str) -> None:
+    found = judged(answer, "Which instrument?", [r"\bviolin\b"], [r"\bflute\b", r"\bharp\b"], language="en")
+    assert found.verdict == verdict, found
+
+
 def test_most_tricky_right_answers_pass() -> None:
     right = [(name, answer) for name, truth, answer in TRICKY if truth == "right"]
     passed = 0
