@@ -10,6 +10,7 @@ from bench.scores.forms import judge_gaps, to_csv, to_json
 from bench.site import paths
 from bench.site.audit_pages import audit_pages
 from bench.site.board_table import robust_notes, table_values
+from bench.site.change_pages import changes_page
 from bench.site.compare_pages import compare_page
 from bench.site.context import BoardContext, Page
 from bench.site.judge_pages import judges_page
@@ -25,6 +26,7 @@ def board_pages(context: BoardContext) -> Iterator[Page]:
     yield compare_page(context)
     yield judges_page(context)
     yield from audit_pages(context)
+    yield changes_page(context)
     if context.lists:
         from bench.site.rankmap_pages import rank_maps_page  # loads matplotlib
 

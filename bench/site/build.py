@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from bench.boards.history import board_history, history_of
 from bench.boards.loading import all_suites, catalog_of, counting_judges, load_board
 from bench.catalog import Catalog
 from bench.errors import SiteError
@@ -18,6 +19,7 @@ from bench.scores.external import FOLDER, load_aliases, load_published, publishe
 from bench.scores.frame import Frames, frames_of
 from bench.site import paths
 from bench.site.board_pages import board_files, board_pages, indexed
+from bench.site.change_pages import feed_entries
 from bench.site.context import BoardContext, Page
 from bench.site.conversation_pages import PlayerJob, PlayerResult, Setup
 from bench.site.evidence import BoardEvidence, evidence_of
@@ -28,7 +30,7 @@ from bench.site.measures import phrase_lists
 from bench.site.output import OutputFolder
 from bench.site.places import BoardPlace
 from bench.site.probes import ProbeTable, probe_table
-from bench.site.project import FEED, changelog, citation, feed
+from bench.site.project import FEED, changelog, citation, feed, version_entries
 from bench.site.render import Pages
 from bench.site.shell import NavBoard, Stage1, build_shells
 from bench.site.studies import StudyPlace, part_links, study_places
@@ -174,7 +176,7 @@ class _Build:
         """Write all files. Returns the number of conversations."""
         places = [self._place(*board) for board in self.tree.boards() if not self.tree.is_table(board[0])]
         versions = changelog(self.sources.changelog)
-        atom = feed(versions, self.site_url)
+        entries = version_entries(versions)
         stage1 = build_shells(
             self.sources.site,
             self.sources.mkdocs_yml,
@@ -188,7 +190,7 @@ class _Build:
             ],
             self.site_url,
             changelog=self.sources.changelog,
-            feed=atom is not None,
+            feed=bool(entries),
         )
         judges = judge_names(self.tree, self.catalog)
         boards = self._boards(places, stage1, judges, jobs)
@@ -203,6 +205,9 @@ class _Build:
             for name, data in board_files(context):
                 self.folder.write(name, data)
         self._write_studies(contexts, pages, stage1)
+        if entries:
+            entries += [entry for context in contexts for entry in feed_entries(context)]
+        atom = feed(entries, self.site_url)
         parts: dict[str, dict[str, Any]] = {"changes": {"versions": versions, "feed": atom is not None}}
         if atom is not None:
             self.folder.write(FEED, atom)
@@ -276,7 +281,7 @@ class _Build:
         folder = self.tree.root / FOLDER
         published = [load_published(folder, name) for name in published_lists(folder)]
         aliases = load_aliases(folder) if published else ()
-        contexts = []
+        repository, contexts = history_of(self.tree), []
         for board in boards:
             place = board.place
             others = [
@@ -308,6 +313,7 @@ class _Build:
                     lists=lists,
                     aliases=joined,
                     studies=part_links(self.studies, place.suite, place.language),
+                    changes=board_history(repository, place.suite, place.language),
                     has_reading=has_reading,
                 )
             )

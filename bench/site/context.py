@@ -9,6 +9,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from bench.boards.history import BoardChange
 from bench.protocol_facts import facts_of
 from bench.records import PlayerInfo, Scene
 from bench.results import ResultsTree
@@ -72,6 +73,8 @@ class BoardContext:
     aliases: Sequence[Alias] = ()
     studies: Sequence[tuple[str, str, str]] = ()
     """Human studies of this board: key, title and page of each."""
+    changes: Sequence[BoardChange] | None = None
+    """What commits changed on the board, newest first; None without a git history."""
     has_reading: bool = False
     """Whether there is a page on how to read the numbers."""
 

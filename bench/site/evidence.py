@@ -80,13 +80,19 @@ class Difficulty(Record):
     reason: str | None
 
 
-class SceneMean(Record):
-    """A row of ``scenes``."""
+class SceneItem(Record):
+    """A row of ``scenes``: see :func:`bench.scores.analyses.items.scene_items`."""
 
     character: str
     situation: str
     players: int
     score: float
+    spread: float | None
+    item_rest: float | None
+    low: float | None
+    high: float | None
+    flag: str | None
+    reason: str | None
 
 
 class SideMean(Record):
@@ -182,9 +188,14 @@ class BoardEvidence:
         return self._records("difficulty", Difficulty)
 
     @cached_property
+    def scene_items(self) -> dict[tuple[str, str], SceneItem]:
+        """(character, situation) to how the scene spreads the players."""
+        return {(row.character, row.situation): row for row in self._records("scenes", SceneItem)}
+
+    @property
     def scene_means(self) -> dict[tuple[str, str], float]:
         """(character, situation) to the mean score of all players."""
-        return {(row.character, row.situation): row.score for row in self._records("scenes", SceneMean)}
+        return {scene: row.score for scene, row in self.scene_items.items()}
 
     @cached_property
     def sides(self) -> dict[tuple[str, str], dict[str, SideMean]]:

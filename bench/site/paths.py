@@ -20,6 +20,7 @@ PARTS = {
     "scenes": "Scenes",
     "judges": "Judges",
     "audit": "Audit",
+    "changes-of-board": "Changes",
     "rank-maps": "Rank maps",
 }
 """Pages beside a board, with their titles. Rank maps exist only if another list shares enough models."""

@@ -1,10 +1,11 @@
-"""The changelog, its feed, and how to cite: read from CHANGELOG.md and CITATION.cff."""
+"""The changelog, the feed, and how to cite: read from CHANGELOG.md and CITATION.cff."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape
@@ -14,6 +15,8 @@ import yaml  # type: ignore[import-untyped]
 from bench.errors import SiteError
 
 FEED = "changelog.xml"
+MOST_ENTRIES = 100
+"""Of the feed."""
 _VERSION = re.compile(r"^## (?P<name>\S+)(?:\s*\((?P<date>[^)]*)\))?\s*$", re.MULTILINE)
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 
@@ -50,31 +53,50 @@ def changelog(text: str) -> list[Version]:
     ]
 
 
-def feed(versions: list[Version], site_url: str) -> str | None:
-    """An Atom feed of the released versions; None if there are none. Without ``site_url`` its links are
-    relative."""
+@dataclass(frozen=True)
+class FeedEntry:
+    """An entry of the feed. All texts are plain."""
+
+    title: str
+    ident: str
+    """Unique within the feed."""
+    page: str
+    updated: str
+    """Date and time (RFC 3339)."""
+    points: Sequence[str]
+
+
+def version_entries(versions: Sequence[Version]) -> list[FeedEntry]:
+    """The entries of the released versions."""
+    return [
+        FeedEntry(version.name, version.name, "changelog.html", f"{day}T00:00:00Z", version.points)
+        for version in versions
+        if (day := version.day)
+    ]
+
+
+def feed(entries: Sequence[FeedEntry], site_url: str) -> str | None:
+    """An Atom feed, the latest first; None without entries. Without ``site_url`` its links are relative."""
     base = f"{site_url.rstrip('/')}/" if site_url else ""
-    released = [(version, day) for version in versions if (day := version.day)]
-    if not released:
+    if not entries:
         return None
-    latest = max(day for _, day in released)
-    entries = "".join(_entry(version, day, base) for version, day in released)
+    latest = sorted(entries, key=lambda entry: datetime.fromisoformat(entry.updated), reverse=True)
     return (
         '<?xml version="1.0" encoding="UTF-8"?>\n'
         '<feed xmlns="http://www.w3.org/2005/Atom">\n'
         f"<title>Dramaturg: changes</title>\n<id>{escape(base) or 'urn:dramaturg:changelog'}</id>\n"
         f'<link rel="self" href="{escape(base)}{FEED}"/>\n<link href="{escape(base)}changelog.html"/>\n'
-        f"<updated>{latest}T00:00:00Z</updated>\n<author><name>The Dramaturg contributors</name></author>\n"
-        f"{entries}</feed>\n"
+        f"<updated>{latest[0].updated}</updated>\n<author><name>The Dramaturg contributors</name></author>\n"
+        f"{''.join(_entry(entry, base) for entry in latest[:MOST_ENTRIES])}</feed>\n"
     )
 
 
-def _entry(version: Version, day: str, base: str) -> str:
-    points = "".join(f"<li>{escape(point)}</li>" for point in version.points)
+def _entry(entry: FeedEntry, base: str) -> str:
+    points = "".join(f"<li>{escape(point)}</li>" for point in entry.points)
     return (
-        f"<entry><title>{escape(version.name)}</title>"
-        f"<id>urn:dramaturg:changelog:{escape(version.name)}</id>"
-        f'<link href="{escape(base)}changelog.html"/><updated>{day}T00:00:00Z</updated>'
+        f"<entry><title>{escape(entry.title)}</title>"
+        f"<id>urn:dramaturg:changelog:{escape(entry.ident)}</id>"
+        f'<link href="{escape(base)}{entry.page}"/><updated>{entry.updated}</updated>'
         f'<content type="html">{escape(f"<ul>{points}</ul>")}</content></entry>\n'
     )
 

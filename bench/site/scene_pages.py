@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from bench.records import PlayerInfo, Scene
+from bench.scores.analyses.items import LEAST_PLAYERS
 from bench.site import paths
 from bench.site.cells import CellSummary
 from bench.site.context import BoardContext, Named, Page
@@ -41,6 +42,8 @@ def _index(context: BoardContext) -> Page:
     shown = max(1, min(SHOWN, len(ordered) // 2))
     names = {("character", side.id): side for side in context.characters}
     names |= {("situation", side.id): side for side in context.situations}
+    items = context.evidence.scene_items
+    keys = {scene: (cell.character, cell.situation) for scene, cell in context.scenes.items()}
     values = {
         "by_item": context.by_item,
         "scenes": context.scenes,
@@ -54,6 +57,8 @@ def _index(context: BoardContext) -> Page:
             ]
             for kind in ("character", "situation")
         },
+        "items": [(scene, items[key]) for scene, key in keys.items() if key in items],
+        "least_players": LEAST_PLAYERS,
         "lists": {"Hardest scenes": ordered[:shown], "Easiest scenes": ordered[::-1][:shown]},
     }
     return context.part_page("scenes", values)

@@ -14,7 +14,7 @@ from markupsafe import Markup, escape
 
 _HIDDEN = re.compile(
     "[\x00-\x08\x0b\x0c\x0d\x0e-\x1f\x7f-\x9f\xad\u061c\u115f\u1160\u180e\u200b\u200e\u200f\u2028-\u202e"
-    "\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\ud800-\udfff]|[\U000e0000-\U000e007f]+"
+    "\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\ufffe\uffff\ud800-\udfff]|[\U000e0000-\U000e007f]+"
 )
 _LANGUAGE = re.compile(r"[a-z]{2,3}(-[a-z0-9]{2,8})*")
 _FLAG = "\U0001f3f4"  # with the invisible tags after it, this is a regional flag

@@ -5,17 +5,18 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import subprocess
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
-from bench.boards.loading import load_board
+from bench.boards.loading import load_board, stored_json
 from bench.results import ResultsTree
 from bench.site.build import Sources, build_site
 from bench.site.cells import summarise
 from bench.site.figures import Mark, Series, line_figure
-from bench.site.project import changelog, citation, feed
+from bench.site.project import changelog, citation, feed, version_entries
 from bench.site.render import json_in_page
 from tests.site.hostile import BOOM
 from tests.site.site_html import Element, article, dead_links, links, parse, read, repeated_ids
@@ -184,8 +185,47 @@ def test_the_changelog_becomes_a_page_and_a_feed(small_site: Path) -> None:
     assert versions[0].points[0][:40] in article(read(small_site / "index.html")).text
 
 
+def test_changes_of_a_board_are_unknown_without_a_history(small_site: Path) -> None:
+    page = article(read(small_site / FOLDER / "changes-of-board.html"))
+    assert "unknown" in page.text
+
+
+def test_changes_of_a_board_are_on_a_page_and_in_the_feed(
+    mini_tree: ResultsTree, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("GIT_AUTHOR", "GIT_COMMITTER"):
+        monkeypatch.setenv(f"{name}_NAME", "Test")
+        monkeypatch.setenv(f"{name}_EMAIL", "test@example.org")
+    shutil.copytree(mini_tree.root, tmp_path / "repo" / "results")
+    tree = ResultsTree(tmp_path / "repo" / "results")
+    ((suite, language), *_) = tree.boards()
+    path = tree.board_folder(suite, language) / "board.json"
+    board = load_board(tree, suite, language).board
+    hostile = "<img src=x onerror=alert(1)>\x1b\ufffe"
+    rows = [board.rows[0].model_copy(update={"name": hostile}), *board.rows[1:]]
+    title = "First <script>alert(1)</script>"
+    for kept, message in ((rows[1:], title), (rows, "Second")):
+        path.write_text(stored_json(board.model_copy(update={"rows": tuple(kept)})))
+        for words in (["init", "-q"], ["add", "--all"], ["commit", "-q", "-m", message]):
+            subprocess.run(["git", *words], cwd=tree.root.parent, check=True)
+    build_site(tree, output=tmp_path / "site")
+    path = tmp_path / "site" / "boards" / suite / language / "changes-of-board.html"
+    html = path.read_text(encoding="utf-8")
+    assert "<img src=x" not in html
+    assert "<script>alert" not in html
+    page = article(read(path))
+    assert title in page.text
+    assert "rank 1" in page.text
+    root = ElementTree.fromstring((tmp_path / "site/changelog.xml").read_text(encoding="utf-8"))
+    atom = "{http://www.w3.org/2005/Atom}"
+    titles = [entry.findtext(f"{atom}title") or "" for entry in root.findall(f"{atom}entry")]
+    assert "added, rank 1" in titles[0]
+    assert "Board published" in titles[1]
+    assert dead_links(tmp_path / "site") == []
+
+
 def test_without_a_version_that_is_out_there_is_no_feed(mini_tree: ResultsTree, tmp_path: Path) -> None:
-    assert feed(changelog("# Changelog\n\n## 0.1.0 (unreleased)\n\n- A.\n"), "") is None
+    assert feed(version_entries(changelog("# Changelog\n\n## 0.1.0 (unreleased)\n\n- A.\n")), "") is None
     shutil.copy(ROOT / "CITATION.cff", tmp_path)
     (tmp_path / "CHANGELOG.md").write_text("# Changelog\n\n## 0.1.0 (unreleased)\n\n- A.\n")
     build_site(mini_tree, output=tmp_path / "site", sources=Sources(project=tmp_path))
@@ -196,7 +236,7 @@ def test_without_a_version_that_is_out_there_is_no_feed(mini_tree: ResultsTree, 
 
 def test_a_feed_has_the_days_of_its_versions() -> None:
     text = "# Changelog\n\n## 0.2.0 (unreleased)\n\n- A & b.\n\n## 0.1.0 (2026-12-01)\n\n- `First`\n  form.\n"
-    made = feed(changelog(text), "https://example.invalid/roles/")
+    made = feed(version_entries(changelog(text)), "https://example.invalid/roles/")
     assert made is not None
     assert made.count("<updated>2026-12-01T00:00:00Z</updated>") == 2
     assert "0.2.0" not in made

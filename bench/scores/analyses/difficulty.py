@@ -1,4 +1,4 @@
-"""Mean scores by character, situation and scene, before length normalisation: which are hard, for whom."""
+"""Mean scores by character and situation, before length normalisation: which are hard, for whom."""
 
 from __future__ import annotations
 
@@ -43,18 +43,13 @@ def difficulty(frames: Frames) -> pd.DataFrame:
     return table.sort_values(["kind", "effect", "id"], ignore_index=True)
 
 
-def scene_means(frames: Frames) -> pd.DataFrame:
-    """One row per scene: the mean ``score`` of the ``players`` that have one there."""
-    return _means(scene_finals(frames), ["character", "situation"], "players")
-
-
 def side_means(frames: Frames) -> pd.DataFrame:
     """One row per player and character, and per player and situation (``kind``, ``id``)."""
     finals = scene_finals(frames)
     parts = [
         _means(finals, ["player", kind], "conversations").rename(columns={kind: "id"}).assign(kind=kind)
         for kind in KINDS
-        if any(finals.index.get_level_values(kind))
+        if finals.empty or any(finals.index.get_level_values(kind))
     ]
     return pd.concat(parts, ignore_index=True)[["player", "kind", "id", "conversations", "score"]]
 

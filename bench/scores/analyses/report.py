@@ -12,8 +12,9 @@ from bench.errors import UserError
 from bench.records import SCHEMA_VERSION, Record
 from bench.results.facts import CallFacts, standing_out
 from bench.scores.analyses.alone import boards_alone, judges_apart
-from bench.scores.analyses.difficulty import difficulty, scene_means, side_means
+from bench.scores.analyses.difficulty import difficulty, side_means
 from bench.scores.analyses.disputes import disputes
+from bench.scores.analyses.items import scene_items
 from bench.scores.analyses.judges import agreement, leniency, pairwise
 from bench.scores.analyses.measures import frequent_phrases, lengths, measures
 from bench.scores.analyses.orders import order_effects
@@ -173,10 +174,12 @@ _TABLES: tuple[tuple[str, str, str, str, Callable[[Material], pd.DataFrame]], ..
     ),
     (
         "scenes",
-        "Mean score of each scene",
-        "Mean over the players that have a score there, before length normalisation.",
+        "Scenes: mean score, spread, agreement with the other scenes",
+        "`spread`: standard deviation over players. `item_rest`: correlation of the players' scores here "
+        "with their means in all other scenes. `flag`: hardly any spread, or unrelated to the other scenes; "
+        "a hint to read the scene, no reason to drop it.",
         _NOTHING,
-        lambda m: scene_means(m.frames),
+        lambda m: scene_items(m.frames),
     ),
     (
         "sides",

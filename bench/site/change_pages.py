@@ -1,0 +1,79 @@
+"""The page of a board's changes, and the entries they give the site's feed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from bench.boards.history import BoardChange, Moved
+from bench.boards.past import Place
+from bench.site.context import BoardContext, Page
+from bench.site.project import FeedEntry
+from bench.site.text import plain
+from bench.tables import shown
+
+SHOWN = 10
+"""Moved or added players that an entry names."""
+
+
+def changes_page(context: BoardContext) -> Page:
+    """The page of a board's changes."""
+    changes = None if context.changes is None else [(change, lines(change)) for change in context.changes]
+    return context.part_page("changes-of-board", {"changes": changes})
+
+
+def feed_entries(context: BoardContext) -> Iterator[FeedEntry]:
+    """An entry for each change of a board."""
+    for change in context.changes or ():
+        told = lines(change)
+        yield FeedEntry(
+            title=f"{context.title}: {told[0]}",
+            ident=f"{context.place.suite}:{context.place.language}:{change.commit.sha}",
+            page=context.part_path("changes-of-board"),
+            updated=change.commit.date,
+            points=told,
+        )
+
+
+def lines(change: BoardChange) -> list[str]:
+    """A change in words, the most important first. Plain text on one line each."""
+    told = []
+    if change.versions:
+        told.append(
+            "Version {} became {}. Their scores cannot be compared.".format(*map(plain, change.versions))
+        )
+    if change.first:
+        told.append(f"Board published with {_players(len(change.added))}")
+    told += _some([_added(name, place) for name, place in change.added], "added")
+    told += [f"{plain(name)} removed" for name in change.removed]
+    told += _some([_rerun(*player) for player in change.rerun], "rerun")
+    told += [f"Judge {plain(judge)} added" for judge in change.judges_added]
+    told += [f"Judge {plain(judge)} removed" for judge in change.judges_removed]
+    if change.moved:
+        told.append(f"{_players(len(change.moved))} moved, because {' and '.join(change.causes)}")
+        told += _some([_moved(move) for move in change.moved], "moved")
+    return told
+
+
+def _players(count: int) -> str:
+    return "1 player" if count == 1 else f"{count} players"
+
+
+def _some(told: Sequence[str], what: str) -> list[str]:
+    rest = len(told) - SHOWN
+    return [*told[:SHOWN], *([f"{_players(rest)} more {what}"] if rest > 0 else [])]
+
+
+def _added(name: str, place: Place) -> str:
+    return f"{plain(name)} added, " + ("not scored" if place.rank is None else f"rank {place.rank}")
+
+
+def _rerun(name: str, talks: int, verdicts: int) -> str:
+    return f"{plain(name)} rerun: {talks} conversations, {verdicts} judgements"
+
+
+def _moved(move: Moved) -> str:
+    before, after = move.before, move.after
+    ranks = f"rank {shown(before.rank)}"
+    if before.rank != after.rank:
+        ranks += f" to {shown(after.rank)}"
+    return f"{plain(move.name)}: {ranks}, score {shown(before.score)} to {shown(after.score)}"
