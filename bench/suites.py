@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -330,10 +331,14 @@ def read_items(path: Path, root: Path) -> Iterator[Item]:
 def read_probes(folder: Path, character: str, root: Path) -> Iterator[Item]:
     """The probes of one character: the tables [[probe]] of ``<character>.toml``, in the folder ``root``.
 
+    A corrected card, such as ``baba-yaga-2``, keeps the probes of ``baba-yaga`` until it has a file of its own.
     ``@name`` among the patterns stands for the list of that name in ``_shared.toml``. Raises CatalogError
     that names file and line.
     """
     path = folder / f"{character}.toml"
+    first = folder / f"{re.sub(r'-[0-9]+$', '', character)}.toml"
+    if first.is_file() and not path.is_file():
+        path = first
     shared = read_toml(folder / "_shared.toml", root=root).get("patterns", {})
     tables = read_toml(path, root=root)
     lines = read_text(path, root=root).split("\n")

@@ -77,7 +77,7 @@ def test_fewer_conversations_than_asked_for_are_all_taken_and_that_is_said(tmp_p
     output = ok(bench(tmp_path, "sample", "synthetic", "-l", "ru", "--study", "s"))
     assert "only 4 complete conversations for 265" in output
     study = read_study(tmp_path, "s")
-    assert (len(study.items), study.asked, study.guideline) == (4, 265, "ru-1")
+    assert (len(study.items), study.asked, study.guideline) == (4, 265, "ru-2")
 
 
 def test_a_study_is_drawn_again_alike_and_never_over_another(tmp_path: Path) -> None:

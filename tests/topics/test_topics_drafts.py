@@ -88,7 +88,7 @@ def test_the_words_are_asked_about_in_the_language(tiny: Tiny, language: str, sa
 def test_messages_are_sent_only_where_the_topic_holds_them(tiny: Tiny) -> None:
     prompt = writer(tiny).prompt(TOPIC.model_copy(update={"examples": ()}))
     assert "it rains again" not in prompt
-    assert "behind a bar" not in prompt
+    assert "starting with" not in prompt
 
 
 def test_what_a_message_says_stays_behind_its_bar(tiny: Tiny) -> None:
