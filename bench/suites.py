@@ -331,7 +331,7 @@ def read_items(path: Path, root: Path) -> Iterator[Item]:
 def read_probes(folder: Path, character: str, root: Path) -> Iterator[Item]:
     """The probes of one character: the tables [[probe]] of ``<character>.toml``, in the folder ``root``.
 
-    A corrected card, such as ``baba-yaga-2``, keeps the probes of ``baba-yaga`` until it has a file of its own.
+    A corrected card, such as ``baba-yaga-2``, keeps the probes of ``baba-yaga`` until it has its own file.
     ``@name`` among the patterns stands for the list of that name in ``_shared.toml``. Raises CatalogError
     that names file and line.
     """
