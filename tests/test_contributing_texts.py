@@ -1,0 +1,44 @@
+"""The card, the probe and the situation that CONTRIBUTING.md shows: each is accepted as it stands on the page."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from typing import Any
+
+from bench.protocols.card_probes import Probe
+from bench.replies.probes import judged
+from bench.suites import Card, Situation
+from bench.toml_entries import entry_from
+from tests.tiny import ROOT
+
+
+def shown() -> list[dict[str, Any]]:
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    part = text.partition("## Write a character")[2].partition("## Add a protocol")[0]
+    return [tomllib.loads(block) for block in re.findall(r"^```toml\n(.*?)^```$", part, re.M | re.S)]
+
+
+def test_the_card_declares_what_a_card_of_ours_must() -> None:
+    card = entry_from(Card, shown()[0], "CONTRIBUTING.md")
+    assert len(card.facts) >= 6
+    assert card.secrets and card.unknown and card.boundaries
+
+
+def test_the_probe_reads_its_own_answers_as_declared() -> None:
+    (table,) = shown()[1]["probe"]
+    name = table.pop("id")
+    probe = entry_from(Probe, table, "CONTRIBUTING.md")
+    assert name == "cat"
+    for due, answers in (("pass", probe.right), ("fail", probe.wrong)):
+        for answer in answers:
+            found = judged(
+                answer, probe.messages[-1], probe.accept, probe.reject, kind=probe.read_as, language="en"
+            )
+            assert found.verdict == due, answer
+
+
+def test_the_situation_names_no_character() -> None:
+    situation = entry_from(Situation, shown()[2], "CONTRIBUTING.md")
+    assert situation.num_turns == 4
+    assert "Quill" not in situation.text
