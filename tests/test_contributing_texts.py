@@ -22,7 +22,9 @@ def shown() -> list[dict[str, Any]]:
 def test_the_card_declares_what_a_card_of_ours_must() -> None:
     card = entry_from(Card, shown()[0], "CONTRIBUTING.md")
     assert len(card.facts) >= 6
-    assert card.secrets and card.unknown and card.boundaries
+    assert card.secrets
+    assert card.unknown
+    assert card.boundaries
 
 
 def test_the_probe_reads_its_own_answers_as_declared() -> None:
