@@ -1,4 +1,4 @@
-"""The card, the probe and the situation that CONTRIBUTING.md shows: each is accepted as it stands on the page."""
+"""The card, the probe and the situation that CONTRIBUTING.md shows are accepted as they stand there."""
 
 from __future__ import annotations
 
