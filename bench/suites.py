@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -14,15 +13,14 @@ from pydantic import AfterValidator, Field, field_validator
 
 from bench.catalog import Catalog, Sampling
 from bench.errors import CatalogError
-from bench.files import MOST_BYTES
+from bench.items import Item, read_items, read_probes
 from bench.protocol_facts import facts_of
 from bench.slugs import slug
-from bench.toml_entries import Entry, checked_id, entry_from, read_text, read_toml, unknown_name
+from bench.toml_entries import Entry, checked_id, entry_from, read_toml, unknown_name
 
 LANGUAGES = {"en": "English", "ru": "Russian"}
 """Language names for templates; any other language is named by its code."""
 
-JSON_LINES = "Write one JSON object per line."
 
 FOLDER = r"^(?:[a-z0-9][a-z0-9-]*)?$"
 """What a suite may call the folder of its templates."""
@@ -170,17 +168,6 @@ class SuiteEntry(Entry):
 
 
 @dataclass(frozen=True)
-class Item:
-    """One line of a data set. The protocol checks its ``data``."""
-
-    character: str
-    situation: str
-    data: Mapping[str, Any]
-    where: str
-    """File and line, for error messages."""
-
-
-@dataclass(frozen=True)
 class SceneSet:
     """What a suite plays in one language: every card in every situation, or the items of a data set."""
 
@@ -304,84 +291,6 @@ def _scenes(entry: SuiteEntry, path: Path, language: str) -> SceneSet:
         _selected(prompts / "characters" / language, Card, selection.characters, where, "character"),
         _selected(prompts / "situations" / language, Situation, selection.situations, where, "situation"),
     )
-
-
-def read_items(path: Path, root: Path) -> Iterator[Item]:
-    """The items of a JSON Lines file, which must not lead out of the folder ``root``.
-
-    Each line is an object with the strings ``character`` and ``situation``, a pair that occurs once.
-    Raises CatalogError that names file and line.
-    """
-    hint = "Put the data set there, or name another file in `items`."
-    lines = read_text(path, hint, root=root, most=MOST_BYTES).split("\n")
-    seen: dict[tuple[str, str], str] = {}
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
-        item = _item(line, f"{path}:{number}")
-        first = seen.setdefault((item.character, item.situation), item.where)
-        if first != item.where:
-            fault = f"duplicate item {item.situation!r} of character {item.character!r}, first at {first}"
-            raise CatalogError(fault, where=item.where, hint="Give each item of a character its own name.")
-        yield item
-    if not seen:
-        raise CatalogError("no items", where=str(path), hint=JSON_LINES)
-
-
-def read_probes(folder: Path, character: str, root: Path) -> Iterator[Item]:
-    """The probes of one character: the tables [[probe]] of ``<character>.toml``, in the folder ``root``.
-
-    A corrected card, such as ``baba-yaga-2``, keeps the probes of ``baba-yaga`` until it has its own file.
-    ``@name`` among the patterns stands for the list of that name in ``_shared.toml``. Raises CatalogError
-    that names file and line.
-    """
-    path = folder / f"{character}.toml"
-    first = folder / f"{re.sub(r'-[0-9]+$', '', character)}.toml"
-    if first.is_file() and not path.is_file():
-        path = first
-    shared = read_toml(folder / "_shared.toml", root=root).get("patterns", {})
-    tables = read_toml(path, root=root)
-    lines = read_text(path, root=root).split("\n")
-    starts = [number for number, line in enumerate(lines, 1) if line.strip() == "[[probe]]"]
-    hint = "Write each probe as [[probe]]."
-    if unknown := sorted(tables.keys() - {"probe"}):
-        raise CatalogError(f"unknown key {unknown[0]!r}", where=str(path), hint=hint)
-    seen: set[str] = set()
-    for number, table in zip(starts, tables.get("probe", ()), strict=True):
-        where = f"{path}:{number}"
-        name = checked_id(str(table.pop("id", "")), where)
-        if name in seen:
-            raise CatalogError(f"duplicate probe {name!r}", where=where, hint="Give each probe its own id.")
-        seen.add(name)
-        for key in ("accept", "reject"):
-            table[key] = [p for pattern in table.get(key, ()) for p in _expanded(pattern, shared, where)]
-        yield Item(character, name, table, where)
-    if not seen:
-        raise CatalogError("no probes", where=str(path), hint=hint)
-
-
-def _expanded(pattern: str, shared: Mapping[str, list[str]], where: str) -> list[str]:
-    if not pattern.startswith("@"):
-        return [pattern]
-    if pattern[1:] not in shared:
-        raise unknown_name(pattern[1:], shared, "list of patterns", where)
-    return shared[pattern[1:]]
-
-
-def _item(line: str, where: str) -> Item:
-    try:
-        data = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise CatalogError(f"malformed JSON: {error}", where=where, hint=JSON_LINES) from None
-    if not isinstance(data, dict):
-        raise CatalogError("the line is not a JSON object", where=where, hint=JSON_LINES)
-    for key in ("character", "situation"):
-        if not isinstance(data.get(key), str):
-            hint = "Each item needs the ids of its character and its situation."
-            raise CatalogError(f"key {key!r} is missing or not a string", where=where, hint=hint)
-        checked_id(data[key], where)
-    rest = {key: value for key, value in data.items() if key not in ("character", "situation")}
-    return Item(data["character"], data["situation"], rest, where)
 
 
 def _selected(folder: Path, kind: type[E], names: tuple[str, ...], where: str, what: str) -> dict[str, E]:

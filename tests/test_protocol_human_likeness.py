@@ -15,6 +15,7 @@ from jsonschema import Draft202012Validator
 from bench.boards.loading import load_board
 from bench.cli.schemas import all_schemas
 from bench.errors import CatalogError
+from bench.items import read_items
 from bench.protocol_facts import answer_orders, facts_of
 from bench.protocols import reread
 from bench.protocols.calls import ASKS
@@ -22,7 +23,6 @@ from bench.protocols.human_likeness import LikenessLine, verdict_schema
 from bench.records import Conversation, Judgement, digest_of, re_asks, sealed
 from bench.run.plan import estimate, make_plan
 from bench.run.runner import run_plan
-from bench.suites import read_items
 from tests.other_benches import ITEMS, Other, item, make_likeness, write_items
 from tests.tiny import ROOT, FakeChat, Script, bad, edit
 

@@ -16,7 +16,7 @@ PACKAGE = ROOT / "bench"
 ROWS = (
     "records errors files slugs toml_entries tables colours foreign",
     "protocol_facts",
-    "catalog suites prompts results schemas",
+    "catalog items suites prompts results schemas",
     "replies",
     "chat local audio",
     "protocols",

@@ -10,8 +10,8 @@ from pydantic import Field
 from bench.audio.measure import SoundFault, SoundLimits, measured
 from bench.errors import CatalogError
 from bench.files import read_bytes
+from bench.items import Item
 from bench.records import Audio, Cell, Scene
-from bench.suites import Item
 from bench.toml_entries import Entry, entry_from
 
 

@@ -14,6 +14,7 @@ from typing import Annotated, Literal, get_args
 from pydantic import Field, JsonValue, StringConstraints, model_validator
 
 from bench.chat.requests import estimated_tokens
+from bench.items import Item
 from bench.protocols.base import Estimate, Talk, strict_object
 from bench.protocols.calls import Ask, failure_of
 from bench.protocols.items import ItemProtocol
@@ -22,7 +23,6 @@ from bench.records import Cell, Conversation, Failure, Judgement, Message, Role,
 from bench.replies import json_object
 from bench.replies.probes import Judged, Kind, judged, pattern_fault
 from bench.replies.values import boolean, reason
-from bench.suites import Item
 from bench.toml_entries import Entry, entry_from
 
 ANSWER_TOKENS = 60

@@ -14,6 +14,7 @@ from typing import Annotated, Literal
 from pydantic import Field, JsonValue, StringConstraints, model_validator
 
 from bench.chat.requests import estimated_tokens
+from bench.items import Item
 from bench.protocol_facts import answer_orders, facts_of
 from bench.protocols.base import Estimate, Talk, strict_object
 from bench.protocols.calls import Ask, JsonSchema
@@ -22,7 +23,6 @@ from bench.protocols.verdicts import Reading
 from bench.records import Cell, Conversation, Message, Role, Scene, TurnVerdict
 from bench.replies import banded
 from bench.replies.bands import named
-from bench.suites import Item
 from bench.toml_entries import ENTRY_ID, Entry, entry_from
 
 FACTS = facts_of("human_likeness")

@@ -6,9 +6,10 @@ from abc import abstractmethod
 from typing import Generic, TypeVar
 
 from bench.catalog import Catalog
+from bench.items import Item
 from bench.protocols.base import Protocol
 from bench.records import Cell
-from bench.suites import Item, Suite
+from bench.suites import Suite
 
 I = TypeVar("I")  # noqa: E741
 

@@ -29,6 +29,7 @@ from bench.catalog import Catalog
 from bench.chat.requests import SOUND_TOKENS_HEARD, SOUND_TOKENS_SPOKEN, Reply, Sound, estimated_tokens
 from bench.errors import CatalogError
 from bench.files import MOST_BYTES
+from bench.items import Item
 from bench.protocol_facts import facts_of
 from bench.protocols.base import Estimate, Talk
 from bench.protocols.calls import ASKS, READABLE, Ask, JsonSchema, Try, ended_as, without_reasoning
@@ -36,7 +37,7 @@ from bench.protocols.items import ItemProtocol
 from bench.protocols.verdicts import Reading
 from bench.records import Audio, Cell, Conversation, Failure, Message, Outcome, Role, TurnVerdict
 from bench.replies.speech import STEPS_SCHEMA, THRESHOLD, speech_verdict
-from bench.suites import Item, Suite
+from bench.suites import Suite
 
 ANSWER_SECONDS = 15
 """Assumed length of an answer, for estimates."""

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from bench.errors import CatalogError
+from bench.items import Item, read_probes
 from bench.protocols.card_probes import Probe
 from bench.replies.probes import LONGEST, judged, normalised, pattern_fault
-from bench.suites import Item, load_suite, read_probes
+from bench.suites import load_suite
 from bench.toml_entries import entry_from
 from tests.tiny import ROOT
 

@@ -9,10 +9,11 @@ from pathlib import Path
 from bench.catalog import Catalog, Model, Provider
 from bench.chat.secrets import secrets_of
 from bench.errors import CatalogError
+from bench.items import Item
 from bench.protocols import Protocol, protocol_class
 from bench.records import Record
 from bench.run.cluster.source import SOURCE
-from bench.suites import Card, Item, SceneSet, Situation, Suite, SuiteEntry
+from bench.suites import Card, SceneSet, Situation, Suite, SuiteEntry
 from bench.toml_entries import read_text
 
 
