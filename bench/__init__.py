@@ -10,12 +10,10 @@ The command ``bench`` and a notebook use the same functions::
 They are imported at first use, so that ``import bench`` takes no time.
 """
 
-from __future__ import annotations
-
-import importlib
-from typing import TYPE_CHECKING, Any
-
+TYPE_CHECKING = False  # before bench.cli, Ctrl-C prints a traceback: so import nothing
 if TYPE_CHECKING:
+    from typing import Any
+
     from bench.boards.loading import load_board
     from bench.chat.opening import open_chat
     from bench.run.judge_suite import judge_suite
@@ -34,9 +32,11 @@ _MODULES = {
 }
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> "Any":
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    import importlib
+
     return getattr(importlib.import_module(_MODULES[name]), name)
 
 

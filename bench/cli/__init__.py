@@ -1,17 +1,14 @@
 """The command line: the only place that turns errors into messages and an exit status."""
 
-# ruff: noqa: E402  # Ctrl-C may come during the imports
+# ruff: noqa: E402  # Ctrl-C may come during the imports, even that of __future__
 
-from __future__ import annotations
+import sys
 
-import signal
-
-_interrupt = signal.getsignal(signal.SIGINT)
+_signal = sys.modules["_signal"]  # loaded when Python starts; `import signal` takes milliseconds
+_interrupt = _signal.getsignal(_signal.SIGINT)
 try:
-    if (
-        _interrupt is signal.default_int_handler
-    ):  # until main() catches Ctrl-C, it ends the process in silence
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    if _interrupt is _signal.default_int_handler:  # until main() catches it, Ctrl-C ends the process silently
+        _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
 except ValueError:  # imported in another thread than the main one
     _interrupt = None
 
@@ -19,7 +16,7 @@ import contextlib
 import errno
 import importlib
 import os
-import sys
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -279,5 +276,5 @@ def _report(line: str, status: int) -> int:
     return status
 
 
-if _interrupt is signal.default_int_handler:
+if _interrupt is _signal.default_int_handler:
     signal.signal(signal.SIGINT, _interrupt)

@@ -1,4 +1,4 @@
-"""Ctrl-C while the command still imports its modules ends it without a traceback."""
+"""Ctrl-C while the command still imports its modules, from the very first, ends it without a traceback."""
 
 from __future__ import annotations
 
@@ -16,11 +16,10 @@ class Interrupter:
     left = int(sys.argv.pop(1))
 
     def find_spec(self, name, path=None, target=None):
-        Interrupter.left -= 1
+        Interrupter.left -= name not in ("bench", "bench.cli")
         if Interrupter.left == 0:
             os.kill(os.getpid(), signal.SIGINT)
 
-import bench
 sys.meta_path.insert(0, Interrupter())
 from bench.cli import main
 sys.argv[0] = "bench"
@@ -28,7 +27,7 @@ main()
 """
 
 
-@pytest.mark.parametrize("number", [2, 5, 12, 25, 50, 90, 140, 200])
+@pytest.mark.parametrize("number", [1, 2, 3, 5, 12, 25, 50, 90, 140, 200])
 def test_an_interrupt_during_the_imports_prints_no_traceback(number: int) -> None:
     words = [sys.executable, "-c", SCRIPT, str(number), "suites"]
     ended = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
