@@ -228,7 +228,7 @@ class Chat:
             if claimed:
                 cache.release(prepared.key)
 
-    def _check_prompt(self, request: ChatRequest) -> None:
+    def check_prompt(self, request: ChatRequest) -> None:
         """Raise ProviderError if the prompt holds a credential of any provider in the catalog."""
         if not self._secrets:
             for name, provider in self.catalog.providers.items():
@@ -243,7 +243,7 @@ class Chat:
                 )
 
     async def _asked(self, prepared: Prepared) -> Reply:
-        self._check_prompt(prepared.request)
+        self.check_prompt(prepared.request)
         endpoint = await self._endpoint(prepared)
         body = prepared.body.encode()
         policy = self._retry

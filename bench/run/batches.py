@@ -106,6 +106,7 @@ async def _first_call(
         if reply is not None:
             return reply
         if request.sample == 0:
+            chat.check_prompt(request)
             first.append(prepared)
         raise _NoAnswerYet
 

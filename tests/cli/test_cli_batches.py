@@ -82,6 +82,19 @@ def test_batched_judgements_are_those_of_ordinary_calls_at_the_batch_price(
         assert Decimal(cheap.calls[0].cost or 0) * 2 == Decimal(dear.calls[0].cost or 0) > 0
 
 
+def test_a_known_secret_is_never_uploaded(bench: Bench, talked: Tiny, server: BatchServer) -> None:
+    secret = "sk-0123456789abcdefXYZ"
+    edit(talked.models, "seed = true\n", f'seed = true\nheaders = {{ "x-api-key" = "{secret}" }}\n')
+    template = next((talked.prompts / talked.protocol().suite.protocol).glob("judge*.jinja"))
+    template.write_text(template.read_text(encoding="utf-8") + f"\nKey: {secret}\n", encoding="utf-8")
+    ended = bench("judge", "tiny", *POLL, *talked.options())
+    assert ended.status == 1
+    assert "holds a credential of provider scripted; it was not sent" in ended.err
+    assert secret not in ended.err
+    assert not server.batch_lines
+    assert not states(talked)
+
+
 def test_the_lines_hold_the_very_requests_of_ordinary_calls(
     bench: Bench, talked: Tiny, server: BatchServer
 ) -> None:
