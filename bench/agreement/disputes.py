@@ -9,7 +9,7 @@ import pandas as pd
 
 from bench.agreement.panel import ITEM_COLUMNS, Judged, Panel
 from bench.records import Record
-from bench.scores.paper import published
+from bench.scores.paper import DIGITS, published
 
 LIMIT = 30
 VALUES = ("judge_score", "people", "judge_place", "people_place")
@@ -57,7 +57,12 @@ def disputes(
     ]
     if not gaps:
         return []
-    table = pd.concat(gaps).assign(size=lambda rows: rows["gap"].abs())
+    table = pd.concat(gaps, ignore_index=True)
+    sizes = table["gap"].abs()
+    least = sizes.nlargest(LIMIT * len(panel.criteria)).min() - 10.0**-DIGITS  # ties are broken once rounded
+    table = table[sizes >= least]
+    table = table.assign(**{name: table[name].map(published) for name in (*VALUES, "gap")})
+    table = table.assign(size=table["gap"].abs())
     largest = table.sort_values("size", ascending=False, kind="stable").drop_duplicates(["judge", "item"])
     largest = largest.sort_values(["size", "judge", "item"], ascending=[False, True, True]).head(LIMIT)
     items = panel.items[list(ITEM_COLUMNS)].astype("object")
@@ -86,7 +91,7 @@ def _gaps(scores: pd.Series, people: pd.Series, raters: pd.DataFrame) -> pd.Data
     places = (both.rank() - 0.5) / len(both)
     table = both.assign(judge_place=places["judge_score"], people_place=places["people"])
     gap = table["judge_place"] - table["people_place"]
-    table = table.assign(gap=gap).map(published)
+    table = table.assign(gap=gap)
     return table.assign(annotators=raters.notna().sum(axis=1).loc[table.index]).reset_index(names="item")
 
 

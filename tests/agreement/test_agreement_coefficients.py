@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -102,6 +104,33 @@ def test_few_resamples_at_a_time_are_the_same_resamples(monkeypatch: pytest.Monk
         parts = [counts_of(resampling(31, of, resamples=101), mask) for of in (None, units)]
         for one, other in zip(at_once, parts, strict=True):
             assert np.array_equal(one, other)
+
+
+def test_resamples_that_are_too_many_to_keep_are_drawn_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    people, sides = likert(80, 2)
+    known = Against(people, sides, resampling(80)).coefficient("a")
+    monkeypatch.setattr("bench.agreement.coefficients.CELLS_KEPT", 10)
+    again = Against(people, sides, resampling(80))
+    assert again.coefficient("a") == known == again.coefficient("a")
+
+
+def test_a_large_sample_takes_one_byte_for_each_count() -> None:
+    """With eight bytes and all resamples at once, a table of 200,000 rows needs several times 3 GB."""
+    n, resamples = 20_000, 400
+    quality = np.random.default_rng(1).normal(size=n)
+    people = pd.Series(np.round(quality))
+    against = Against(
+        people, pd.DataFrame({"a": quality, "b": quality**3}), resampling(n, resamples=resamples)
+    )
+    tracemalloc.start()
+    try:
+        against.difference("a", "b")
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 2.5 * n * resamples
 
 
 def test_items_with_equal_scores_are_counted_together_without_a_difference() -> None:
