@@ -10,20 +10,18 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
+import pandas as pd
 from scipy import stats
 
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from bench.scores.clusters import MeanError, clustered, judge_spread, widened
-from bench.scores.robust import adjusted
-
-Array = npt.NDArray[np.float64]
-Positions = npt.NDArray[np.signedinteger[Any]]
+from bench.scores.bootstrap import Array
+from bench.scores.clusters import Positions, judge_spread
+from bench.scores.planning import PairComponents, side_needed, typical_difference
+from bench.scores.robust import Grid, paired_differences
 
 
 @dataclass(frozen=True)
@@ -109,23 +107,25 @@ def drawn(scenario: Scenario, rng: np.random.Generator) -> tuple[Array, Array, A
     return values, (1 - s.refusals) * these + s.refusals, (1 - s.refusals) * like + s.refusals
 
 
-def separated(error: MeanError) -> npt.NDArray[np.bool_]:
-    """Which of all pairs are separated after Benjamini-Hochberg."""
-    p = 2 * np.asarray(stats.t.sf(np.abs(error.mean) / error.error, error.df))
-    result: npt.NDArray[np.bool_] = adjusted(p, "bh") < 0.05
-    return result
+def grid_of(values: Array) -> Grid:
+    """Scores (players x characters x situations) with names for its axes."""
+    names = [
+        tuple(f"{axis}{n:03}" for n in range(size)) for axis, size in zip("pcs", values.shape, strict=True)
+    ]
+    return Grid(names[0], names[1], names[2], values)
 
 
-def covered(error: MeanError, truth: Array) -> int:
-    reach = stats.t.ppf(0.975, error.df) * error.error
-    return int((np.abs(error.mean - truth) <= reach).sum())
+def covered(pairs: pd.DataFrame, truth: Array) -> int:
+    """How many intervals of differences hold the truth."""
+    reach = stats.t.ppf(0.975, pairs["df"]) * pairs["standard_error"]
+    return int(((pairs["difference"] - truth).abs() <= reach).sum())
 
 
-def rank_hits(first: Positions, second: Positions, error: MeanError, truth: Array) -> int:
+def rank_hits(first: Positions, second: Positions, pairs: pd.DataFrame, truth: Array) -> int:
     """How many players have their true rank inside their rank range."""
-    sure = separated(error)
-    better = np.where(error.mean > 0, first, second)[sure]
-    worse = np.where(error.mean > 0, second, first)[sure]
+    sure, up = pairs["separated"].to_numpy(), pairs["difference"].to_numpy() > 0
+    better = np.where(up, first, second)[sure]
+    worse = np.where(up, second, first)[sure]
     low = 1 + np.bincount(worse, minlength=len(truth))
     high = len(truth) - np.bincount(better, minlength=len(truth))
     rank = stats.rankdata(-truth, method="ordinal")
@@ -140,9 +140,8 @@ def simulate(scenario: Scenario, replications: int, seed: int = 0) -> Result:
         values, these_truth, like_truth = drawn(scenario, rng)
         spread = judge_spread(values.reshape(scenario.players, -1, scenario.judges))
         assert spread is not None
-        grid = values.mean(axis=-1)
-        these = clustered(grid[first] - grid[second])
-        like = widened(these, *spread.of_difference(first, second))
+        grid = grid_of(values.mean(axis=-1))
+        these, like = paired_differences(grid), paired_differences(grid, spread=spread)
         result.intervals += len(first)
         result.these += covered(these, these_truth[first] - these_truth[second])
         result.like += covered(like, like_truth[first] - like_truth[second])
@@ -150,8 +149,8 @@ def simulate(scenario: Scenario, replications: int, seed: int = 0) -> Result:
         result.rank_these += rank_hits(first, second, these, these_truth)
         result.rank_like += rank_hits(first, second, like, like_truth)
         result.boards += 1
-        result.false_these += bool(separated(these).any())
-        result.false_like += bool(separated(like).any())
+        result.false_these += bool(these["separated"].any())
+        result.false_like += bool(like["separated"].any())
     return result
 
 
@@ -161,6 +160,42 @@ def equal_boards(players: int, replications: int, judges: int = 4, seed: int = 0
     sampled = Scenario("equal", players=players, player=0.0, judges=judges)
     these, like = simulate(fixed, replications, seed), simulate(sampled, replications, seed + 1)
     return Result(boards=replications, false_these=these.false_these, false_like=like.false_like)
+
+
+PAIR = PairComponents(0.25**2, 0.25**2, 0.5**2)
+"""True variances of a difference between two players: with character, with situation, with scene."""
+
+
+def crossed(side: int, count: int, rng: np.random.Generator, pair: PairComponents = PAIR) -> Array:
+    """``count`` grids of differences with the variances of ``pair``, mean 0."""
+    made: Array = rng.normal(0, pair.character**0.5, (count, side, 1))
+    made = made + rng.normal(0, pair.situation**0.5, (count, 1, side))
+    return made + rng.normal(0, pair.rest**0.5, (count, side, side))
+
+
+def power_at_the_scenes_needed(difference: float, replications: int, seed: int = 0) -> tuple[int, float]:
+    """(scenes that ``--separate`` asks for, share of comparisons over so many that find the difference)."""
+    side = side_needed(difference, PAIR)
+    assert side is not None
+    rng, found = np.random.default_rng(seed), 0
+    for _ in range(replications):
+        two = np.concatenate([crossed(side, 1, rng) + difference, np.zeros((1, side, side))])
+        found += bool(paired_differences(grid_of(two), "none")["separated"].iloc[0])
+    return side**2, found / replications
+
+
+def detection(players: int, replications: int, seed: int = 0) -> tuple[float, float]:
+    """(smallest detectable difference of a board, share of boards that separate two players so far apart)."""
+    rng, half = np.random.default_rng(seed), PairComponents(0.25**2 / 2, 0.25**2 / 2, 0.5**2 / 2)
+
+    def board(apart: float) -> pd.DataFrame:
+        means = rng.normal(0, 0.3, players)
+        means[1] = means[0] + apart
+        return paired_differences(grid_of(means[:, None, None] + crossed(8, players, rng, half)))
+
+    stated = [typical_difference(board(float(rng.normal(0, 0.4))), width=4)[1] for _ in range(50)]
+    least = float(np.mean([one for one in stated if one is not None]))
+    return least, sum(bool(board(least)["separated"].iloc[0]) for _ in range(replications)) / replications
 
 
 def main() -> None:
@@ -178,6 +213,14 @@ def main() -> None:
         r = equal_boards(players, some)
         found = f"{r.false_these / some:8.3f}{r.false_like / some:8.3f}"
         print(f"{players:>3} players, {some} boards{'':<10}{found}")
+    print("power at the number of scenes that --separate asks for (nominal .8)")
+    for difference in (0.3, 0.2, 0.12):
+        scenes, power = power_at_the_scenes_needed(difference, replications)
+        print(f"true difference {difference:<6g}{scenes:>7} scenes{power:8.3f}")
+    print("share of boards that find the smallest detectable difference, after correction (nominal .8)")
+    for players in (10, 20, 63):
+        least, share = detection(players, replications)
+        print(f"{players:>3} players, {least:.2f} points{share:8.3f}")
 
 
 if __name__ == "__main__":
