@@ -4,8 +4,8 @@ The command ``bench`` and a notebook use the same functions::
 
     import bench
 
-    report = bench.run_suite("pingpong", players=["my-model"], max_cost=Decimal("5"))
-    board = bench.load_board("results", "pingpong", "en").board
+    report = bench.run_suite("pingpong-2", players=["my-model"], max_cost=Decimal("5"))
+    board = bench.load_board("results", "pingpong-2", "en").board
 
 They are imported at first use, so that ``import bench`` takes no time.
 """
