@@ -91,7 +91,10 @@ COMMANDS = {
         "Results",
         "diff:diff",
         "Show what changed on the board of SUITE.",
-        ("bench diff pingpong-2 -l en --since HEAD~3", "bench diff pingpong-2 -l en --since v1.0 --format json"),
+        (
+            "bench diff pingpong-2 -l en --since HEAD~3",
+            "bench diff pingpong-2 -l en --since v1.0 --format json",
+        ),
     ),
     "rank-map": Listed(
         "Results",
