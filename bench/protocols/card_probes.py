@@ -21,7 +21,8 @@ from bench.protocols.items import ItemProtocol
 from bench.protocols.verdicts import Reading
 from bench.records import Cell, Conversation, Failure, Judgement, Message, Role, Scene, TurnVerdict
 from bench.replies import json_object
-from bench.replies.probes import Judged, Kind, judged, pattern_fault
+from bench.replies.patterns import pattern_fault
+from bench.replies.probes import Judged, Kind, judged
 from bench.replies.values import boolean, reason
 from bench.toml_entries import Entry, entry_from
 

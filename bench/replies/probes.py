@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -134,7 +134,8 @@ def judged(
     """The verdict on ``answer`` to ``question``.
 
     Args:
-        accept, reject: regular expressions that passed :func:`pattern_fault`, searched in normalised text.
+        accept, reject: regular expressions, searched in normalised text; :mod:`bench.replies.patterns` says
+            which are safe.
         language: code of the language the answer is due in; empty if the probe does not care.
     """
     text, asked = normalised(answer), normalised(question)
@@ -283,44 +284,3 @@ def in_language(text: str, language: str) -> bool:
     counts = {code: sum(word in known for word in words) for code, known in FUNCTION_WORDS.items()}
     own = counts.get(language)
     return own is None or max(counts.values()) < max(3, 2 * own)
-
-
-def pattern_fault(pattern: str) -> str:
-    """What is wrong with a pattern; empty if it is safe and useful.
-
-    Nested quantifiers and alternations under one can take exponential time, and unbounded ``.*`` ties
-    distant words together, so these are refused.
-    """
-    try:
-        compiled = re.compile(pattern)
-    except re.error as error:
-        return f"malformed: {error}"
-    if compiled.search(""):
-        return "matches the empty string"
-    for open_at, close_at in _groups(pattern):
-        quantifier = re.match(r"[*+]|\{\d*,\}|\{\d+(?:,\d+)?\}", pattern[close_at + 1 :])
-        inside = re.sub(r"\\.|\[(?:\\.|[^\]\\])*\]", "x", pattern[open_at + 1 : close_at])
-        if quantifier and re.search(r"[*+|]|\{", inside.removeprefix("?:")):
-            return "a quantifier around a group with a quantifier or an alternation can take exponential time"
-    if re.search(r"(?<!\\)\.(?:[*+]|\{\d*,\})", pattern):
-        return "unbounded `.*`; write a limit such as `.{0,40}`"
-    return ""
-
-
-def _groups(pattern: str) -> Iterator[tuple[int, int]]:
-    """(start, end) of every group, innermost first."""
-    stack: list[int] = []
-    escaped = in_class = False
-    for place, mark in enumerate(pattern):
-        if escaped:
-            escaped = False
-        elif mark == "\\":
-            escaped = True
-        elif in_class:
-            in_class = mark != "]"
-        elif mark == "[":
-            in_class = True
-        elif mark == "(":
-            stack.append(place)
-        elif mark == ")" and stack:
-            yield stack.pop(), place

@@ -11,7 +11,8 @@ import pytest
 from bench.errors import CatalogError
 from bench.items import Item, read_probes
 from bench.protocols.card_probes import Probe
-from bench.replies.probes import LONGEST, judged, normalised, pattern_fault
+from bench.replies.patterns import pattern_fault
+from bench.replies.probes import LONGEST, judged, normalised
 from bench.suites import load_suite
 from bench.toml_entries import entry_from
 from tests.tiny import ROOT
@@ -213,6 +214,33 @@ def test_each_kind_reads_in_its_own_way(kind: str, answer: str, verdict: str) ->
         ("a.*b", "unbounded"),
         ("a.{2,}b", "unbounded"),
         ("(a", "malformed"),
+        ("a{2}{3}", "malformed"),
+        ("(a|a)*b", "exponential"),
+        ("(?:a?){30}a{30}", "exponential"),
+        ("(a?)+b", "exponential"),
+        (r"(?P<word>\w+\s?)+$", "exponential"),
+        ("(?i:a+)+b", "exponential"),
+        ("(a+){10}b", "exponential"),
+        (r"(?:\w\w?)+b", "exponential"),
+        (r"(a+)\1b", "back reference"),
+        ("(?P<x>a)(?P=x)", "back reference"),
+        (r"\w+\w+b", "very long"),
+        (r"\w+\s?\w+b", "very long"),
+        (r"\w+a\w+b", "very long"),
+        ("(?:x|a+)a+b", "very long"),
+        ("a{0,40}a{0,40}b", "very long"),
+        ("a*b*a*b*c", "very long"),
+        ("[^x]{0,99}[^y]{0,99}z", "very long"),
+        (r"[\s\S]+b", "unbounded"),
+        ("[^x]+y", "unbounded"),
+        ("(?#neg)", "empty"),
+        (r"\b", "empty"),
+        ("(?=a)", "empty"),
+        ("(?:a|)", "empty"),
+        (r"\w+ \w+ing\b", ""),
+        (r"\bcat[^.!?]{0,12}\bsat", ""),
+        (r"(?:ab){2,3}", ""),
+        (r"(?:\d+|x) (?:y|\w+)", ""),
         (r"\bgr[ea]y\b", ""),
         (r"(?#neg)\bdo not know\b", ""),
         (r"(?:a|b)c", ""),
@@ -222,6 +250,11 @@ def test_each_kind_reads_in_its_own_way(kind: str, answer: str, verdict: str) ->
 def test_unsafe_patterns_are_refused(pattern: str, fault: str) -> None:
     assert fault in pattern_fault(pattern)
     assert bool(pattern_fault(pattern)) == bool(fault)
+    if not fault:
+        started = time.process_time()
+        for text in ("a" * LONGEST, "a " * (LONGEST // 2), "cat " * (LONGEST // 4)):
+            assert judged(text, "Who?", [pattern], []).verdict in ("pass", "unclear")
+        assert time.process_time() - started < 10
 
 
 def test_a_long_answer_takes_no_time() -> None:

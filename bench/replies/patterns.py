@@ -1,0 +1,120 @@
+"""Is a regular expression safe and useful as a pattern of a probe? It is searched in untrusted text."""
+
+from __future__ import annotations
+
+import re
+import string
+import warnings
+from functools import cache
+
+LONG = 10
+"""A repeat of up to so many characters counts as long: two in a row can split a text in very many ways."""
+
+NO_LIMIT = 1000
+"""A repeat of up to so many characters counts as unbounded."""
+
+_SAMPLE = string.printable + "".join(map(chr, range(ord("а"), ord("я") + 1)))
+_TOKEN = re.compile(
+    r"\(\?#[^)]*\)|\(\?(?:P<\w+>|[a-z]*:|<?[=!]|>)|\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|[*+?]\??|\{\d*,?\d*\}\??|.",
+    re.DOTALL,
+)
+_QUANTIFIER = re.compile(r"([*+?])\??|\{(\d*)(,?)(\d*)\}\??")
+_ANCHORS = {r"\b", r"\B", r"\A", r"\Z", "^", "$"}
+
+
+@cache
+def pattern_fault(pattern: str) -> str:
+    """What is wrong with a pattern; empty if it is safe and useful.
+
+    Refused are patterns that can match an empty piece of text, and those that can take very long: quantifiers
+    around groups with quantifiers or alternatives, back references, and long repeats without a clear border.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            compiled = re.compile(pattern)
+    except (re.error, Warning, OverflowError, RecursionError) as error:
+        return f"malformed: {error}"
+    if fault := _slow(_TOKEN.findall(pattern)):
+        return fault
+    if any(match.start() == match.end() for text in ("", _SAMPLE) for match in compiled.finditer(text)):
+        return "matches the empty string"
+    return ""
+
+
+def _slow(tokens: list[str]) -> str:
+    """Why a pattern can take very long; empty if it cannot."""
+    tokens = [token for token in tokens if not token.startswith("(?#") and token not in _ANCHORS]
+    groups: list[tuple[int, _Borders, list[_Borders]]] = []
+    borders = _Borders()
+    for at, token in enumerate(tokens):
+        low, high = _times(tokens[at + 1] if at + 1 < len(tokens) else "")
+        if _QUANTIFIER.fullmatch(token):
+            continue
+        if re.fullmatch(r"\\[1-9]", token) or tokens[at : at + 3] == ["(", "?", "P"]:
+            return "a back reference can take exponential time"
+        if token.startswith("("):
+            groups.append((at, borders, []))
+        elif token == "|" and groups:
+            groups[-1][2].append(borders)
+            borders = groups[-1][1]
+        elif token == "|":
+            borders = _Borders()
+        elif token == ")" and groups:
+            start, _, ends = groups.pop()
+            inside = tokens[start + 1 : at]
+            if high > 1 and any(part == "|" or _QUANTIFIER.fullmatch(part) for part in inside):
+                return "a quantifier around a quantifier or an alternation can take exponential time"
+            borders = next((end for end in (borders, *ends) if end.open), borders)
+            if high >= LONG:
+                borders = borders.after(frozenset(_SAMPLE), low, high)
+        else:
+            characters = _characters(token)
+            if high >= NO_LIMIT and " " in characters and not characters.isdisjoint("aя"):
+                return f"unbounded `{token}*`; write a limit such as `{token}{{0,40}}`"
+            borders = borders.after(characters, low, high)
+        if borders.fault:
+            return "two long repeats that can match the same text can take very long"
+    return ""
+
+
+class _Borders:
+    """What a long repeat may share its text with: the repeat, and the characters that have to follow it."""
+
+    def __init__(self, *, fault: bool = False) -> None:
+        self.open: frozenset[str] = frozenset()
+        self.between: tuple[frozenset[str], ...] = ()
+        self.fault = fault
+
+    def after(self, characters: frozenset[str], low: int, high: int) -> _Borders:
+        """The state after an atom that matches ``characters``, ``low`` to ``high`` times."""
+        made = _Borders()
+        if high < LONG:
+            made.open = self.open
+            made.between = (*self.between, characters) if low and self.open else self.between
+            return made
+        if not self.open.isdisjoint(characters) and not any(
+            border.isdisjoint(self.open) or border.isdisjoint(characters) for border in self.between
+        ):
+            return _Borders(fault=True)
+        made.open = characters if low else characters | self.open
+        return made
+
+
+def _times(token: str) -> tuple[int, int]:
+    """How often a quantifier repeats what stands before it; once if it is no quantifier."""
+    found = _QUANTIFIER.fullmatch(token)
+    if not found:
+        return 1, 1
+    sign, low, comma, high = found.groups()
+    if sign:
+        return {"*": (0, NO_LIMIT), "+": (1, NO_LIMIT), "?": (0, 1)}[sign]
+    most = int(high) if high else NO_LIMIT if comma else int(low or 0)
+    return int(low or 0), most
+
+
+@cache
+def _characters(atom: str) -> frozenset[str]:
+    """The characters of the sample that an atom such as ``a``, ``\\w`` or ``[^x]`` matches."""
+    compiled = re.compile(atom, re.DOTALL)
+    return frozenset(c for c in _SAMPLE if compiled.fullmatch(c))
