@@ -9,6 +9,10 @@ from functools import lru_cache
 MAX_LENGTH = 60
 HASH_LENGTH = 8
 
+TABLES = "published"
+NOT_SUITES = frozenset({"external", "human", TABLES})
+"""Folders of the results tree that are not suites."""
+
 _RESERVED = frozenset(
     ["con", "prn", "aux", "nul", "index"] + [f"{port}{n}" for port in ("com", "lpt") for n in range(10)]
 )

@@ -15,7 +15,7 @@ from bench.catalog import Catalog, Sampling
 from bench.errors import CatalogError
 from bench.items import Item, read_items, read_probes
 from bench.protocol_facts import facts_of
-from bench.slugs import slug
+from bench.slugs import NOT_SUITES, slug
 from bench.toml_entries import Entry, checked_id, entry_from, read_toml, unknown_name
 
 LANGUAGES = {"en": "English", "ru": "Russian"}
@@ -239,6 +239,9 @@ def suite_files(prompts: Path) -> dict[str, Path]:
         if not any(path.parent.glob("*.jinja")):
             continue  # not the folder of a protocol: cards, situations
         name = _folder_name(path.stem, "suite", str(path))
+        if name in NOT_SUITES:
+            hint = "Rename the file: the results tree keeps other things in a folder of this name."
+            raise CatalogError(f"the suite name {name!r} is reserved", where=str(path), hint=hint)
         if name in files:
             where = f"{path} and {files[name]}"
             raise CatalogError(f"duplicate suite {name!r}", where=where, hint="Rename one of the two files.")

@@ -333,3 +333,13 @@ def test_an_unfinished_file_stops_neither_boards_nor_audits_of_others(tmp_path: 
         load_board(made.tree, "tiny", "en", prompts=all_suites(made.prompts))
     assert not audit_tree(made.tree, all_suites(made.prompts), made.catalog()).ok
     assert not committable(made.tree, all_suites(made.prompts))[0]
+
+
+@pytest.mark.parametrize("name", ["published", "external", "human"])
+def test_a_suite_cannot_have_the_name_of_another_part_of_the_results(tmp_path: Path, name: str) -> None:
+    folder = tmp_path / "pingpong_v2"
+    folder.mkdir()
+    (folder / "player.jinja").write_text("x")
+    (folder / f"{name}.toml").write_text("")
+    with pytest.raises(CatalogError, match="reserved"):
+        suite_files(tmp_path)

@@ -10,6 +10,7 @@ from bench.audit.findings import AuditReport, Findings, report_of
 from bench.audit.places import survey
 from bench.audit.published import audit_published
 from bench.audit.reference import reference_of
+from bench.audit.score_tables import audit_score_tables
 from bench.audit.studies import audit_studies
 from bench.catalog import Catalog
 from bench.errors import UserError
@@ -32,7 +33,8 @@ def audit_tree(
         tree: The results tree.
         suites: The current suites, by name. Evidence of other suites is checked without them.
         catalog: The current catalog. Without one, fingerprints are not checked.
-        suite: Audit only this suite, without the published lists and the human studies.
+        suite: Audit only this suite or table of published scores, without the published lists and the human
+            studies.
         strict: Count warnings as errors.
 
     Raises UserError if the folder or the suite does not exist.
@@ -41,6 +43,8 @@ def audit_tree(
         raise UserError("no such folder", where=str(tree.root), hint="Name the results tree with --results.")
     findings = Findings(tree.root, strict)
     boards = survey(tree.root, suite, findings)
+    if suite is not None and tree.is_table(suite):
+        return report_of(findings, audit_score_tables(tree.root, suites, findings, only=suite))
     if suite is not None and not boards:
         raise UserError(f"no results of suite {suite!r}", where=str(tree.root))
     models: set[str] = set()
@@ -53,6 +57,7 @@ def audit_tree(
         messages |= evidence.messages.keys()
     files = sum(map(len, boards))
     if suite is None:
+        files += audit_score_tables(tree.root, suites, findings)
         files += audit_published(tree.root / FOLDER, models, catalog, findings)
         files += audit_studies(tree.root, messages, findings)
     return report_of(findings, files)

@@ -31,6 +31,7 @@ CODES: dict[str, tuple[Severity, str]] = {
     "board-impossible": ("error", "no board can be computed from the evidence"),
     "board-orphan": ("error", "a board.json without players"),
     "published-list": ("error", "a list of another benchmark has no valid scores, source or date"),
+    "score-table": ("error", "published scores are damaged, or do not match their source.toml"),
     "alias": ("error", "an alias names a model that its list does not have"),
     "study": ("error", "a file of a human study is damaged or contradicts its study"),
     "study-changed": ("warning", "conversations of a human study are missing or have changed"),
@@ -63,6 +64,7 @@ CODES: dict[str, tuple[Severity, str]] = {
     "fingerprint-unknown": ("note", "the fingerprint cannot be recomputed"),
     "reread-unknown": ("note", "there is no parser for raw replies of this protocol"),
     "imported": ("note", "imported: no raw replies, calls or fingerprints to check"),
+    "score-gaps": ("note", "published scores do not cover every player, scene, judge and criterion"),
     "alias-unused": ("note", "aliases of models that are neither players nor in models.toml"),
     "hidden-file": ("note", "a hidden file, which is not part of the evidence"),
 }

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from bench.audit.findings import Findings
-from bench.results import NOT_SUITES
+from bench.slugs import NOT_SUITES
 
 JSON = re.compile(r".*\.json", re.DOTALL)
 _SOUND = re.compile(r"[0-9a-f]{64}\.(wav|mp3|flac)")

@@ -11,6 +11,7 @@ from bench.catalog import Catalog, load_catalog
 from bench.errors import UserError
 from bench.files import write_atomically
 from bench.results import ResultsTree
+from bench.results.score_tables import ScoreSource
 from bench.scores.board import RESAMPLES, SEED, Board, StaleEvidence, board_of
 from bench.scores.forms import to_json
 from bench.scores.frame import Frames, load, with_measures
@@ -38,6 +39,8 @@ class LoadedBoard:
     """Judges whose judgements are in the results and do not count."""
     catalog: Catalog | None = None
     """The current models; None: evidence is not compared with them."""
+    source: ScoreSource | None = None
+    """Where published scores come from; None if the evidence is our own."""
 
     @cached_property
     def board(self) -> Board:
@@ -109,7 +112,10 @@ def load_board(
     if frames is None:
         frames = load(tree, suite, language, version=version)
     _check_played(frames, tree)
-    defined = prompts.get(suite) if isinstance(prompts, Mapping) else _defined(Path(prompts), suite)
+    table = tree.score_table(suite, language)
+    defined = None
+    if table is None:
+        defined = prompts.get(suite) if isinstance(prompts, Mapping) else _defined(Path(prompts), suite)
     rules = defined if defined is not None and language in defined.scenes else None
     present = frames.judges
     if measures:
@@ -124,6 +130,7 @@ def load_board(
         seed=seed,
         other_judges=tuple(judge for judge in present if judge not in frames.judges),
         catalog=catalog_of(models),
+        source=table and table.source,
     )
 
 
@@ -159,7 +166,12 @@ def stored_json(board: Board) -> str:
 
 
 def write_board(results: ResultsTree, board: Board) -> bool:
-    """Write board.json into the results and return whether it changed."""
+    """Write board.json into the results and return whether it changed.
+
+    Raises UserError for published scores, which keep no board.
+    """
+    if results.is_table(board.suite):
+        raise UserError("published scores keep no board.json", where=board.suite, hint="Leave out --write.")
     path = results.board_folder(board.suite, board.language) / "board.json"
     return write_atomically(path, stored_json(board).encode())
 

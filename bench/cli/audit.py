@@ -19,9 +19,9 @@ def audit(suite_name: str | None, form: str, strict: bool, where: Places) -> Non
 
     The audit changes nothing. It checks every file against its schema, digest and place; every judgement
     against the judged messages and the judge's raw replies; every fingerprint against the current prompts and
-    models; and every board.json against the numbers that follow from the evidence. Without SUITE, it also
-    checks the published lists in results/external/ and the human studies in results/human/. Exits with status
-    1 if there is an error.
+    models; every board.json against the numbers that follow from the evidence; and published scores against
+    their digest and scale. Without SUITE, it also checks the published lists in results/external/ and the
+    human studies in results/human/. Exits with status 1 if there is an error.
     """
     from bench.audit import audit_tree
     from bench.audit.findings import text_lines

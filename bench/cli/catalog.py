@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from bench.cli.options import Places, places
-from bench.errors import CatalogError
+from bench.errors import CatalogError, UserError
 from bench.suites import load_suite, suite_files
 
 PIPED_WIDTH = 400
@@ -32,7 +32,8 @@ def _print(table: Table) -> None:
 def suites(where: Places) -> None:
     """List the suites, their languages and judges.
 
-    Also their protocol, number of scenes and interrogator. Faults of their files follow on standard error.
+    Also their protocol, number of scenes and interrogator. Scores that other benchmarks published come last.
+    Faults of their files follow on standard error.
     """
     table = Table("suite", "protocol", "languages", "scenes", "interrogator", "judges", "title", box=None)
     faults: dict[str, None] = {}
@@ -42,22 +43,34 @@ def suites(where: Places) -> None:
         except CatalogError as error:
             faults[error.line()] = None
             continue
-        scenes: set[str] = set()
+        counts: set[str] = set()
         for language in suite.scenes:
             try:
-                scenes.add(str(len(suite.scenes[language].pairs)))
+                counts.add(str(len(suite.scenes[language].pairs)))
             except CatalogError as error:
                 faults[error.line()] = None
-                scenes.add("?")
+                counts.add("?")
         table.add_row(
             name,
             suite.protocol,
             " ".join(suite.scenes),
-            " / ".join(sorted(scenes, key=lambda count: (len(count), count))),
+            " / ".join(sorted(counts, key=lambda count: (len(count), count))),
             suite.interrogator or "-",
             ", ".join(suite.judges),
             Text(suite.entry.title),
         )
+    tree = where.tree()
+    for name in filter(tree.is_table, tree.score_tables()):
+        try:
+            scores = next(tree.score_table(*board) for board in tree.boards(name))
+        except UserError as error:
+            faults[error.line()] = None
+            continue
+        assert scores is not None
+        judges = ", ".join(sorted({line.judge for line in scores.lines}))
+        scenes = str(len({(line.character, line.situation) for line in scores.lines}))
+        title = Text(scores.source.title)
+        table.add_row(name, "(published)", scores.source.language, scenes, "-", Text(judges), title)
     _print(table)
     for line in faults:
         click.echo(f"bench: {line}", err=True)

@@ -110,9 +110,13 @@ def _print_board(loaded: LoadedBoard, form: str, judges_as: JudgesAs | None) -> 
         click.echo({"csv": to_csv, "json": to_json}[form](board), nl=False)
         return
     label = suite.entry.title if suite else board.suite
+    if loaded.source is not None:
+        label = loaded.source.title
     click.echo(f"{label}, {board.language}, version {board.version}, judged by {', '.join(board.judges)}")
     if suite and suite.entry.demonstration:
         click.echo("A demonstration: these scores say nothing about role play.")
+    if loaded.source is not None:
+        click.echo(loaded.source.notice)
     stale = "" if board.stale is None else f"{board.stale.text} Redo: `--refresh-stale`.\n"
     table = to_table(board, judges_as) + robust_line(board, judges_as)
     click.echo(table + gaps(board) + judge_gaps(board) + remarks(board) + stale)

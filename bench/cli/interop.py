@@ -172,7 +172,9 @@ def ping_pong_bench(
 @click.option("--conversations", metavar="URL", help="Page with the conversations (default: that of --url).")
 @click.option("--description", metavar="TEXT", help="A sentence about the benchmark (default: its counts).")
 @click.option("--changes", metavar="TEXT", help="What was done to the scores (default: copied as they are).")
-@click.option("--player", default="player", show_default=True, metavar="COLUMN", help="Column of the models.")
+@click.option(
+    "--player", "-p", default="player", show_default=True, metavar="COLUMN", help="Column of the models."
+)
 @click.option(
     "--scene",
     "scenes",
@@ -184,7 +186,9 @@ def ping_pong_bench(
 )
 @click.option("--character", metavar="COLUMN", help="With --situation, in place of --scene.")
 @click.option("--situation", metavar="COLUMN", help="With --character, in place of --scene.")
-@click.option("--judge", default="judge", show_default=True, metavar="COLUMN", help="Column of the judges.")
+@click.option(
+    "--judge", "-j", default="judge", show_default=True, metavar="COLUMN", help="Column of the judges."
+)
 @click.option("--one-judge", metavar="NAME", help="The only judge, if the table has no column of judges.")
 @click.option(
     "--criterion", default="criterion", show_default=True, metavar="COLUMN", help="Column of criteria."

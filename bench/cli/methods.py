@@ -94,9 +94,11 @@ def separated(
         lines.append(f"The number of scenes needed is unknown: {made.reason}.")
     else:
         most = f"{made.scenes_needed_high:,}" if made.scenes_needed_high else "a million or more"
+        crossed = loaded.frames.conversations["character"].nunique() > 1
+        how = ", with as many characters as situations," if crossed else ""
         lines.append(
-            f"One comparison over about {made.scenes_needed:,} scenes ({made.scenes_needed_low:,} to {most}),"
-            f" with as many characters as situations, would detect a true difference of"
+            f"One comparison over about {made.scenes_needed:,} scenes ({made.scenes_needed_low:,} to {most})"
+            f"{how} would detect a true difference of"
             f" {abs(made.difference):.3f} {made.power:.0%} of the time."
         )
     return head + "".join(f"{line}\n" for line in lines)

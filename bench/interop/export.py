@@ -91,6 +91,8 @@ def _parquet(table: pd.DataFrame) -> bytes:
     text = pyarrow.dictionary(pyarrow.int32(), pyarrow.string())
     kinds = {pyarrow.int64(): _INTEGERS, pyarrow.bool_(): _FLAGS, pyarrow.float64(): _NUMBERS}
     types = {name: kind for kind, names in kinds.items() for name in names}
+    if "score" in table and any(isinstance(score, float) for score in table["score"]):
+        types["score"] = pyarrow.float64()  # of published scores
     meanings = next(columns for columns in TABLES.values() if list(columns) == list(table.columns))
     schema = pyarrow.schema(
         [

@@ -13,8 +13,8 @@ from bench.foreign import Problem
 from bench.interop.pingpong_files import Choice, askers, result_files
 from bench.interop.pingpong_records import Importer
 from bench.records import PlayerInfo
-from bench.results import NOT_SUITES, ResultsTree
-from bench.slugs import slug
+from bench.results import ResultsTree
+from bench.slugs import NOT_SUITES, slug
 
 DEFAULT_SUITE = "ping-pong-bench"
 

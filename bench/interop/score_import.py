@@ -11,7 +11,7 @@ from typing import Any
 
 from bench.errors import RecordError, UserError
 from bench.files import MOST_BYTES, write_folder
-from bench.results import NOT_SUITES, ResultsTree
+from bench.results import ResultsTree
 from bench.results.score_lines import (
     GRID_FIELDS,
     MOST_ROWS,
@@ -23,7 +23,7 @@ from bench.results.score_lines import (
     text_of,
 )
 from bench.results.score_tables import ScoreTable, source_of, table_files
-from bench.slugs import slug
+from bench.slugs import NOT_SUITES, slug
 from bench.toml_entries import unknown_name
 
 ONE_CRITERION = "score"

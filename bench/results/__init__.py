@@ -36,13 +36,11 @@ from bench.records import (
     canonical,
     sha256_of,
 )
-from bench.results.score_tables import TABLES, ScoreTable, read_score_table, read_source
-from bench.slugs import slug
+from bench.results.score_tables import ScoreTable, read_score_table, read_source
+from bench.slugs import NOT_SUITES, TABLES, slug
 
 T = TypeVar("T", bound=Record)
 
-NOT_SUITES = frozenset({"external", "human", TABLES})
-"""Folders of the results tree that are not suites."""
 _REPEAT = re.compile(r"[^.]+\.[^.]+\.([1-9][0-9]{0,2})\.json")
 
 

@@ -37,8 +37,6 @@ from bench.results.score_lines import (
 from bench.slugs import slug
 from bench.toml_entries import Entry, entry_from, read_toml
 
-TABLES = "published"
-"""Name of the folder inside the results tree."""
 SCORES, SOURCE, LICENSE = "scores.csv.gz", "source.toml", "LICENSE"
 """The files of a table."""
 
@@ -104,6 +102,14 @@ class ScoreSource(Entry):
         if not self.scale[0] < self.scale[1]:
             raise ValueError("scale: the first number must be below the second")
         return self
+
+    @property
+    def notice(self) -> str:
+        """What a reader must know, in sentences."""
+        return (
+            f"Scores that another project published ({self.url}, licence {self.licence})."
+            f" The conversations are not here: {self.conversations}"
+        )
 
     def toml(self) -> str:
         """The content of source.toml."""
