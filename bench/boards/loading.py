@@ -113,9 +113,7 @@ def load_board(
         frames = load(tree, suite, language, version=version)
     _check_played(frames, tree)
     table = tree.score_table(suite, language)
-    defined = None
-    if table is None:
-        defined = prompts.get(suite) if isinstance(prompts, Mapping) else _defined(Path(prompts), suite)
+    defined = None if table else _defined(prompts, suite)
     rules = defined if defined is not None and language in defined.scenes else None
     present = frames.judges
     if measures:
@@ -181,7 +179,10 @@ def all_suites(prompts: Path) -> Mapping[str, Suite]:
     return Lazy(suite_files(prompts) if prompts.is_dir() else (), partial(load_suite, prompts, check=False))
 
 
-def _defined(prompts: Path, suite: str) -> Suite | None:
+def _defined(prompts: Mapping[str, Suite] | Path | str, suite: str) -> Suite | None:
+    if isinstance(prompts, Mapping):
+        return prompts.get(suite)
+    prompts = Path(prompts)
     known = prompts.is_dir() and suite in suite_files(prompts)
     return load_suite(prompts, suite, check=False) if known else None
 

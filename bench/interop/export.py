@@ -62,7 +62,10 @@ def tidy_table(
     for language in chosen:
         frames = load(tree, suite, language)
         whole = frames.scores if name == "scores" else with_measures(frames, tree).conversations
-        tables.append(missing_to_none(whole))
+        whole = missing_to_none(whole)
+        if name != "scores" and tree.is_table(suite):
+            whole[["turns", "answer_characters"]] = None  # unknown, not 0
+        tables.append(whole)
     return pd.concat(tables, ignore_index=True)[list(TABLES[name])]
 
 
