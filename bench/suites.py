@@ -18,7 +18,7 @@ from bench.protocol_facts import facts_of
 from bench.slugs import NOT_SUITES, slug
 from bench.toml_entries import Entry, checked_id, entry_from, read_toml, unknown_name
 
-LANGUAGES = {"en": "English", "ru": "Russian"}
+LANGUAGES = {"en": "English", "ja": "Japanese", "ru": "Russian"}
 """Language names for templates; any other language is named by its code."""
 
 
@@ -239,9 +239,6 @@ def suite_files(prompts: Path) -> dict[str, Path]:
         if not any(path.parent.glob("*.jinja")):
             continue  # not the folder of a protocol: cards, situations
         name = _folder_name(path.stem, "suite", str(path))
-        if name in NOT_SUITES:
-            hint = "Rename the file: the results tree keeps other things in a folder of this name."
-            raise CatalogError(f"the suite name {name!r} is reserved", where=str(path), hint=hint)
         if name in files:
             where = f"{path} and {files[name]}"
             raise CatalogError(f"duplicate suite {name!r}", where=where, hint="Rename one of the two files.")
@@ -272,8 +269,8 @@ def load_suite(prompts: Path, name: str, *, check: bool = True) -> Suite:
 
 def _folder_name(name: str, kind: str, where: str) -> str:
     """``name`` if results can lie in a folder of that name, else CatalogError."""
-    if slug(name) != name:
-        hint = "Use lower-case letters, digits and '-': the results folder gets this name."
+    if slug(name) != name or name in NOT_SUITES:
+        hint = "Use lower-case letters, digits and '-', and no reserved name: the results folder gets it."
         raise CatalogError(f"{name!r} cannot name a {kind}", where=where, hint=hint)
     return name
 

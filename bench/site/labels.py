@@ -33,9 +33,31 @@ def judge_names(tree: ResultsTree, catalog: Catalog | None) -> dict[str, str]:
     return {judge: name for judge, name in names.items() if taken[name] == 1}
 
 
+_MORE_LANGUAGES = {
+    "ar": "Arabic",
+    "cs": "Czech",
+    "de": "German",
+    "es": "Spanish",
+    "fr": "French",
+    "hi": "Hindi",
+    "id": "Indonesian",
+    "it": "Italian",
+    "ko": "Korean",
+    "nl": "Dutch",
+    "pl": "Polish",
+    "pt": "Portuguese",
+    "th": "Thai",
+    "tr": "Turkish",
+    "uk": "Ukrainian",
+    "vi": "Vietnamese",
+    "zh": "Chinese",
+}
+"""Languages of published scores, besides those of suites."""
+
+
 def language_name(language: str) -> str:
     """English name of a language code, or the code itself."""
-    return LANGUAGES.get(language, language)
+    return LANGUAGES.get(language) or _MORE_LANGUAGES.get(language, language)
 
 
 def label(criterion: str) -> str:
