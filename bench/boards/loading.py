@@ -112,8 +112,7 @@ def load_board(
     if frames is None:
         frames = load(tree, suite, language, version=version)
     _check_played(frames, tree)
-    table = tree.score_table(suite, language)
-    defined = None if table else _defined(prompts, suite)
+    defined = None if tree.is_table(suite) else _defined(prompts, suite)
     rules = defined if defined is not None and language in defined.scenes else None
     present = frames.judges
     if measures:
@@ -128,7 +127,7 @@ def load_board(
         seed=seed,
         other_judges=tuple(judge for judge in present if judge not in frames.judges),
         catalog=catalog_of(models),
-        source=table and table.source,
+        source=tree.score_source(suite),
     )
 
 

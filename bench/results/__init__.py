@@ -36,7 +36,7 @@ from bench.records import (
     canonical,
     sha256_of,
 )
-from bench.results.score_tables import ScoreTable, read_score_table, read_source
+from bench.results.score_tables import ScoreSource, ScoreTable, read_score_table, read_source
 from bench.slugs import NOT_SUITES, TABLES, slug
 
 T = TypeVar("T", bound=Record)
@@ -129,8 +129,8 @@ class ResultsTree:
         Both are their own slugs. ``suite``: only its boards. Raises CatalogError for a damaged source.toml.
         """
         for name in self.suites() if suite is None else [suite]:
-            if self.is_table(name):
-                yield name, read_source(self.table_folder(name), self.root).language
+            if (source := self.score_source(name)) is not None:
+                yield name, source.language
                 continue
             for language in _folders(self.root / name):
                 if any((player / "player.json").exists() for player in _folders(language)):
@@ -148,6 +148,10 @@ class ResultsTree:
             and not (self.root / suite).is_dir()
             and self.table_folder(suite).is_dir()
         )
+
+    def score_source(self, suite: str) -> ScoreSource | None:
+        """Where the scores of the table ``suite`` come from; None if it names no table."""
+        return read_source(self.table_folder(suite), self.root) if self.is_table(suite) else None
 
     def score_table(self, suite: str, language: str) -> ScoreTable | None:
         """The table of published scores that ``suite`` names; None if it names none in this language."""
