@@ -16,6 +16,7 @@ from bench.boards.diff import BoardDiff, board_diff
 from bench.boards.history import BoardChange, board_history, history_of
 from bench.boards.loading import load_board, write_board
 from bench.boards.record_changes import why_conversation, why_judgement
+from bench.boards.versions import version_link
 from bench.cli import cli
 from bench.errors import UserError
 from bench.records import Call, Conversation, Judgement, sealed
@@ -390,3 +391,72 @@ def test_history_is_unknown_outside_a_repository_and_in_a_shallow_clone(
     commit(evidence, "Second board")
     git(tmp_path, "clone", "--quiet", "--depth", "1", f"file://{evidence.tree.root.parent}", "clone")
     assert history_of(ResultsTree(tmp_path / "clone" / "results")) is None
+
+
+# Two versions
+
+
+def versions(evidence: Evidence, suite: str = "newer", card: str = "C") -> Evidence:
+    """Six players on sixteen scenes, in the suite of ``evidence`` and in a newer one, half a point higher."""
+    newer = Evidence(evidence.tree.root, suite=suite)
+    for n in range(6):
+        for made, shift in ((evidence, 0), (newer, 1)):
+            made.player(f"p{n}")
+            for scene in range(16):
+                score = (n + scene + scene * n) % 4 + 1
+                talk = made.conversation(f"p{n}", f"c{scene % 4}/s{scene // 4}", ["x" * (90 + shift)], costs=["0"])
+                if made is newer:
+                    talk = talk.model_copy(update={"scene": talk.scene.model_copy(update={"card": card})})
+                    made.tree.write_conversation(sealed(talk), replace=True)
+                made.judgement(talk, "strict", [(score, score, min(5, score + shift))])
+    return newer
+
+
+def test_two_suites_are_linked_by_the_scenes_that_both_have(evidence: Evidence) -> None:
+    for player in ("anna", "boris"):
+        shutil.rmtree(evidence.tree.player_folder(SUITE, LANGUAGE, player))
+    versions(evidence)
+    options = ["--results", str(evidence.tree.root), "--prompts", str(evidence.tree.root)]
+    words = ["diff", "newer", "--against", SUITE, "--format", "json", *options]
+    made = json.loads(CliRunner().invoke(cli, words).output)
+    assert (made["scenes"], made["players"], made["reason"]) == (
+        16,
+        6,
+        "every score shifted by the same amount: no error is known",
+    )
+    talk = next(iter(evidence.tree.conversations("newer", LANGUAGE, "p0")))
+    evidence.tree.judgement_path(talk, "strict").unlink()
+    Evidence(evidence.tree.root, suite="newer").judgement(talk, "strict", [(5, 5, 5)])
+    made = json.loads(CliRunner().invoke(cli, words).output)
+    assert made["link"] == pytest.approx(1 / 3, abs=0.05)
+    assert len(made["scores"]) == 6
+    text = CliRunner().invoke(cli, ["diff", "newer", "--against", SUITE, *options]).output
+    assert "16 anchor scenes and 6 players" in text
+
+
+def test_conversations_that_were_copied_are_no_link(evidence: Evidence) -> None:
+    newer = versions(evidence)
+    shutil.rmtree(newer.tree.root / "newer")
+    shutil.copytree(newer.tree.root / SUITE, newer.tree.root / "newer")
+    for path in (newer.tree.root / "newer").rglob("*.json"):
+        path.write_text(path.read_text().replace(f'"suite": "{SUITE}"', '"suite": "newer"'))
+    boards = [load_board(evidence.tree, name, LANGUAGE).frames for name in (SUITE, "newer")]
+    made = version_link((evidence.tree, boards[0]), (evidence.tree, boards[1]))
+    assert made.link is None
+    assert any("same in both" in note for note in made.notes)
+
+
+@pytest.mark.parametrize(("card", "noted"), [("C", False), ("Other", True)])
+def test_cards_that_all_differ_are_a_template_that_changed(
+    evidence: Evidence, card: str, noted: bool
+) -> None:
+    versions(evidence, card=card)
+    boards = [load_board(evidence.tree, name, LANGUAGE).frames for name in (SUITE, "newer")]
+    made = version_link((evidence.tree, boards[0]), (evidence.tree, boards[1]))
+    assert made.scenes == 16
+    assert bool(made.notes) == noted
+
+
+@pytest.mark.parametrize("words", [[], ["--since", "HEAD", "--against", "other"], ["--against", "nothing"]])
+def test_command_without_one_thing_to_compare_with(evidence: Evidence, words: list[str]) -> None:
+    assert isinstance(command(evidence, *words).exception, UserError)

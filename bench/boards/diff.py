@@ -17,6 +17,7 @@ from bench.boards.git import GitCommit, Repository, repository_of
 from bench.boards.loading import load_board
 from bench.boards.past import NOWHERE, PastBoard, Place, past_board
 from bench.boards.record_changes import PlayerChange, player_changes
+from bench.boards.versions import version_link
 from bench.errors import RecordError, UserError
 from bench.protocol_facts import facts_of
 from bench.records import SCHEMA_VERSION, Record
@@ -24,6 +25,7 @@ from bench.results import ResultsTree
 from bench.scores import paper
 from bench.scores.board import SEED, paper_numbers, published_numbers
 from bench.scores.frame import Frames, load
+from bench.scores.linking import VersionLink
 from bench.scores.weights import EQUAL, standard_weightings
 from bench.slugs import slug
 from bench.suites import Suite
@@ -84,6 +86,8 @@ class BoardDiff(Record):
     """Players on both boards that did not move."""
     reason: str | None
     """Why scores were not compared; null if they were."""
+    link: VersionLink | None = None
+    """Where the version of the suite changed: how the scores of the two versions compare."""
 
 
 Places = Mapping[str, Place] | None
@@ -129,8 +133,13 @@ def board_diff(
             changes = player_changes(then.tree, tree, suite, language)
         except RecordError as error:
             raise _in_commit(error, folder, commit) from None
-    counting = load_board(tree, suite, language, prompts=prompts, frames=now).frames if now.players else now
-    judges = then.published.judges if then.published else then.frames.judges
+        counting = now
+        if now.players:
+            counting = load_board(tree, suite, language, prompts=prompts, frames=now).frames
+        judges = then.published.judges if then.published else then.frames.judges
+        link = None
+        if then.frames.version and now.version and then.frames.version != now.version:
+            link = version_link((then.tree, then.frames.only_judges(judges)), (tree, counting))
     reason = _incomparable(then.frames, now)
     steps = [] if reason else _steps(then, judges, now, counting)
     moves = [] if reason else _moves(steps, counting, changes)
@@ -150,6 +159,7 @@ def board_diff(
         moves=tuple(move for move in moves if move.before != move.after),
         unmoved=sum(move.before == move.after for move in moves),
         reason=reason,
+        link=link,
     )
 
 

@@ -93,7 +93,7 @@ COMMANDS = {
         "Show what changed on the board of SUITE.",
         (
             "bench diff pingpong-2 -l en --since HEAD~3",
-            "bench diff pingpong-2 -l en --since v1.0 --format json",
+            "bench diff pingpong-2 -l en --against pingpong",
         ),
     ),
     "rank-map": Listed(

@@ -12,6 +12,7 @@ from bench.errors import UserError
 if TYPE_CHECKING:
     from bench.boards.diff import BoardDiff, Move, PlayerMove
     from bench.boards.record_changes import PlayerChange
+    from bench.scores.linking import VersionLink
 
 _SHOWN = 10
 """Changed records that are listed by name, per player."""
@@ -19,37 +20,63 @@ _SHOWN = 10
 
 @click.command()
 @click.argument("suite", metavar="SUITE")
-@click.option("--since", required=True, metavar="COMMIT", help="Compare with this commit of the results.")
+@click.option("--since", metavar="COMMIT", help="Compare with this commit of the results.")
+@click.option("--against", metavar="SUITE", help="Compare with an older version: this suite of the results.")
 @click.option(
     "--language", "-l", "languages", multiple=True, metavar="L", help="Only this language (repeatable)."
 )
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @places
-def diff(suite: str, since: str, languages: tuple[str, ...], form: str, where: Places) -> None:
+def diff(
+    suite: str, since: str | None, against: str | None, languages: tuple[str, ...], form: str, where: Places
+) -> None:
     """Show what changed on the board of SUITE.
+
+    Needs one of --since and --against.
 
     --since reads the records and board.json of a commit, checks nothing out, and compares them with the
     results folder. It lists players that were added, removed or rerun, with the reason for every changed
     record: prompt, parameters, model, judge. A score or rank can move because the player was rerun, other
     players were, players came or left, other judges count, or this program computes another number from
     the same evidence. These parts add up to the move.
+
+    --against links two versions of a suite, and so does --since if the version has changed. The link is the
+    mean shift of the scores of players that were run in both, on the scenes that both have. It needs at least
+    16 such scenes and 6 such players; otherwise the versions are not comparable. Its error is part of every
+    interval across versions.
     """
+    if (since is None) == (against is None):
+        raise UserError("one of --since and --against is needed", hint="Example: `--since HEAD~1`.")
     from bench.boards.diff import board_diff, boards_then
-    from bench.boards.loading import all_suites
+    from bench.boards.loading import all_suites, load_board
+    from bench.boards.versions import version_link
     from bench.records import canonical
+    from bench.scores.linking import VersionLink
 
     tree = where.evidence(suite, languages)
     suites = all_suites(where.prompts)
-    now = {code for name, code in tree.boards() if name == suite}
-    found = sorted(now | set(boards_then(tree, suite, since)))
-    chosen = list(languages) or found
+    found = {code for name, code in tree.boards() if name == suite}
+    if since is not None:
+        found |= set(boards_then(tree, suite, since))
+    else:
+        where.evidence(against)
+        found &= {code for name, code in tree.boards() if name == against}
+    chosen = list(languages) or sorted(found)
     if form == "json" and len(chosen) > 1:
-        raise UserError("json holds one language", hint=f"Choose by --language: {', '.join(found)}.")
+        raise UserError("json holds one language", hint=f"Choose by --language: {', '.join(sorted(found))}.")
     if not chosen:
-        raise UserError(f"no results of suite {suite!r}, neither now nor then", where=str(where.results))
+        raise UserError("no language has results on both sides", where=suite)
     for code in chosen:
-        made = board_diff(tree, suite, code, since, prompts=suites)
-        click.echo(canonical(made.model_dump(mode="json")) if form == "json" else diff_text(made), nl=False)
+        made: BoardDiff | VersionLink
+        if since is not None:
+            made = board_diff(tree, suite, code, since, prompts=suites)
+        else:
+            boards = [load_board(tree, name, code, prompts=suites).frames for name in (against or "", suite)]
+            made = version_link((tree, boards[0]), (tree, boards[1]))
+        if form == "json":
+            click.echo(canonical(made.model_dump(mode="json")), nl=False)
+        else:
+            click.echo(link_text(made) if isinstance(made, VersionLink) else diff_text(made), nl=False)
 
 
 def diff_text(diff: BoardDiff) -> str:
@@ -70,7 +97,46 @@ def diff_text(diff: BoardDiff) -> str:
     elif not diff.moves:
         lines.append("No score and no rank moved.")
     text = "".join(f"{printable(line) if line[0] != ' ' else '  ' + printable(line)}\n" for line in lines)
-    return text + (_moves_text(diff) if diff.moves else "")
+    return text + (_moves_text(diff) if diff.moves else "") + (link_text(diff.link) if diff.link else "")
+
+
+def link_text(link: VersionLink) -> str:
+    """The link of two versions as text."""
+    from bench.tables import printable, shown, text_table
+
+    title = printable(f"{link.newer} against {link.older}")
+    notes = "".join(f"{printable(note)}.\n" for note in link.notes)
+    if link.link is None:
+        return f"{title}: not comparable: {printable(link.reason or '')}.\n{notes}"
+    shifted = f"scores shifted by {link.link:+.3f} ({shown(link.low, 3)} to {shown(link.high, 3)})"
+    basis = f"{link.scenes} anchor scenes and {link.players} players that were run in both"
+    furthest = link.without[0]
+    scene = printable(f"{furthest.character}.{furthest.situation}")
+    rows = [
+        [
+            *map(shown, (row.player, row.older, row.linked, row.newer)),
+            _span(row.low, row.high),
+            shown(row.change),
+            _span(row.change_low, row.change_high),
+        ]
+        for row in link.scores
+    ]
+    heads = ["Player", "Older", "Linked", "Newer", "95% interval", "Change", "95% interval"]
+    return (
+        f"{title}: {shifted}, by {basis}.\n"
+        f"Without one anchor scene: {min(row.link for row in link.without):+.3f} to"
+        f" {max(row.link for row in link.without):+.3f}; {scene} matters most.\n{notes}"
+        f"{text_table(heads, rows, left={0})}"
+        "Robust scores. Linked: the older score on the newer scale. The first interval is that of the linked"
+        " score, or\nof the newer one for a player without an older. Intervals of linked scores and changes"
+        " include the link's error.\n"
+    )
+
+
+def _span(low: float | None, high: float | None) -> str:
+    from bench.tables import shown
+
+    return shown(None) if low is None or high is None else f"{low:.2f} to {high:.2f}"
 
 
 def _player_line(change: PlayerChange) -> str:
