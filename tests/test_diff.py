@@ -404,7 +404,9 @@ def versions(evidence: Evidence, suite: str = "newer", card: str = "C") -> Evide
             made.player(f"p{n}")
             for scene in range(16):
                 score = (n + scene + scene * n) % 4 + 1
-                talk = made.conversation(f"p{n}", f"c{scene % 4}/s{scene // 4}", ["x" * (90 + shift)], costs=["0"])
+                talk = made.conversation(
+                    f"p{n}", f"c{scene % 4}/s{scene // 4}", ["x" * (90 + shift)], costs=["0"]
+                )
                 if made is newer:
                     talk = talk.model_copy(update={"scene": talk.scene.model_copy(update={"card": card})})
                     made.tree.write_conversation(sealed(talk), replace=True)
