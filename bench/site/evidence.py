@@ -37,6 +37,7 @@ ANALYSES = (
     "scenes",
     "sides",
     "leniency",
+    "components",
     "orders",
     "agreement",
     "judge_pairs",

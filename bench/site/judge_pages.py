@@ -10,6 +10,7 @@ from pydantic import JsonValue
 from bench.scores.weights import EQUAL
 from bench.site.cells import CellSummary
 from bench.site.context import BoardContext, Page
+from bench.site.variance import variance_values
 
 DISPUTES = 20
 """Most disagreements to list."""
@@ -46,6 +47,7 @@ def judges_page(context: BoardContext) -> Page:
         "preference": evidence.rows_of("preference"),
         "disputes": _most_disputed(context),
         "spread": _spread(context),
+        **variance_values(evidence),
     }
     return context.part_page("judges", values)
 
