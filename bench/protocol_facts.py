@@ -14,7 +14,7 @@ from typing import Literal
 
 from pydantic import model_validator
 
-from bench.records import Criterion, Role
+from bench.records import Criterion, Judgement, Role
 from bench.toml_entries import Entry, entry_from, read_toml
 
 LengthRule = Literal["paper_v2", "paper_v1", "none"]
@@ -115,6 +115,12 @@ def _facts(protocol: str, folders: tuple[Path, ...]) -> ProtocolFacts:
             roles=(), criteria=(), multi_turn=False, turn_label="Score", published_scale=scale
         )
     return UNKNOWN
+
+
+def left_unclear(judgement: Judgement) -> bool:
+    """Whether rules could not decide and no model was asked: the answer is unclear, but nothing failed."""
+    by_rules = bool(facts_of(judgement.protocol).rule_judge)
+    return by_rules and judgement.status == "failed" and not judgement.calls
 
 
 def answer_orders(character: str, situation: str, answers: int) -> tuple[tuple[int, ...], ...]:

@@ -134,9 +134,10 @@ def states(plan: Plan) -> list[str]:
 def print_report(report: RunReport) -> None:
     """What a run did, for the end of its output."""
     stats = report.stats
+    unclear = f", {report.unclear} unclear" if report.unclear else ""
     click.echo(
         f"{report.conversations} conversations ({report.conversations_failed} failed),"
-        f" {report.judgements} judgements ({report.judgements_failed} failed);"
+        f" {report.judgements} judgements ({report.judgements_failed} failed{unclear});"
         f" {stats.sent} requests sent, {stats.retried} of them retries, {stats.cached} replies from cache;"
         f" {money(stats)}"
     )

@@ -10,6 +10,7 @@ from functools import partial
 from typing import Literal
 
 from bench.catalog import Catalog
+from bench.protocol_facts import left_unclear
 from bench.protocols import Protocol
 from bench.records import Cell, Conversation, Judgement, Record, Role, Usage, messages_sha256
 from bench.results import ResultsTree
@@ -161,7 +162,8 @@ def _state_of(record: Conversation | Judgement | None, fingerprint: Callable[[],
         return "missing"
     if record.fingerprint != fingerprint():
         return "stale"
-    return "failed" if record.status == "failed" else "done"
+    unclear = isinstance(record, Judgement) and left_unclear(record)  # asking again changes nothing
+    return "failed" if record.status == "failed" and not unclear else "done"
 
 
 @dataclass(frozen=True)

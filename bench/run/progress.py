@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from bench.chat.stats import Stats
+from bench.protocol_facts import left_unclear
 from bench.records import Conversation, Judgement
 from bench.results.facts import Tally, count_calls
 from bench.run.jobs import Job
@@ -20,6 +21,8 @@ class RunReport:
     conversations_failed: int = 0
     judgements: int = 0
     judgements_failed: int = 0
+    unclear: int = 0
+    """Answers that rules could not decide; they are not failures."""
     tally: Tally = field(default_factory=dict)
     """Counts of the calls that the records name."""
     stats: Stats = field(default_factory=Stats)
@@ -52,7 +55,9 @@ class RunReport:
     def judgement_done(self, record: Judgement) -> None:
         """Count a judgement."""
         self.judgements += 1
-        self.judgements_failed += record.status == "failed"
+        unclear = left_unclear(record)
+        self.unclear += unclear
+        self.judgements_failed += record.status == "failed" and not unclear
         count_calls(record, self.tally)
 
     @property
@@ -82,6 +87,7 @@ class RunReport:
             f"conversations {self.conversations}/{self.planned_conversations}",
             f"judgements {self.judgements}/{self.planned_judgements}",
             f"failed {self.conversations_failed + self.judgements_failed}",
+            f"unclear {self.unclear}" if self.unclear else "",
             f"calls {self.calls}/{self.planned_calls}",
             f"from cache {stats.cached}" if stats.cached else "",
             f"retries {stats.retried}" if stats.retried else "",
