@@ -81,7 +81,7 @@ def repeated_earlier(answers: Sequence[Sequence[Gram]]) -> float | None:
     for n, runs in enumerate(answers):
         if n:
             total += len(runs)
-            repeated += sum(run in seen for run in runs)
+            repeated += sum(map(seen.__contains__, runs))
         seen.update(runs)
     return repeated / total if total else None
 
@@ -177,8 +177,10 @@ def stock_phrases(tokens: Sequence[str], language: str) -> list[str] | None:
     if index is None:
         return None
     found, free = [], 0
-    keys = [token[:KEY] for token in tokens]
-    for at, key in enumerate(pairwise(keys)):
+    keys = list(pairwise([token[:KEY] for token in tokens]))
+    if index.keys().isdisjoint(keys):
+        return []
+    for at, key in enumerate(keys):
         if at < free or key not in index:
             continue
         phrase = next((phrase for phrase in index[key] if phrase.matches(tokens, at)), None)

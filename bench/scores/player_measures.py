@@ -5,9 +5,9 @@ See :mod:`bench.scores.measures` for the measures of one conversation. This modu
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain, combinations
+from itertools import chain, count
 from statistics import fmean
 
 from bench.records import Conversation, Record
@@ -110,13 +110,8 @@ def across(runs: Mapping[tuple[str, ...], set[Gram]]) -> tuple[float | None, int
         for a, b in drawn_pairs(len(keys), "repetition")
         if keys[a][0] != keys[b][0] and keys[a][1] != keys[b][1]
     ]
-    holders: dict[Gram, int] = {}  # bit n: conversation n has the run
-    for n, key in enumerate(keys):
-        for run in runs[key]:
-            holders[run] = holders.get(run, 0) | 1 << n
-    shared: Counter[tuple[int, int]] = Counter()
-    for mask, count in Counter(holders.values()).items():
-        if mask & (mask - 1):
-            for pair in combinations([n for n in range(len(keys)) if mask >> n & 1], 2):
-                shared[pair] += count
-    return mean(shared[a, b] / min(len(runs[keys[a]]), len(runs[keys[b]])) for a, b in pairs), len(pairs)
+    numbers: defaultdict[Gram, int] = defaultdict(count().__next__)  # sets of integers are compared faster
+    sets = [set(map(numbers.__getitem__, runs[key])) for key in keys]
+    sizes = [len(found) for found in sets]
+    overlaps = (len(sets[a] & sets[b]) / min(sizes[a], sizes[b]) for a, b in pairs)
+    return mean(overlaps), len(pairs)
