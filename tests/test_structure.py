@@ -121,6 +121,7 @@ def test_the_package_has_few_parts() -> None:
         ("bench.scores", ("bench.protocols", "bench.chat", "bench.prompts", "jinja2")),
         ("bench.site.talk", ("bench.protocols", "bench.chat", "openai")),
         ("bench.site.build", ("bench.protocols", "bench.chat", "openai")),
+        ("bench.site.workers", ("bench.protocols", "bench.chat", "openai", "pandas", "scipy")),
     ],
 )
 def test_what_loading_a_module_does_not_load(module: str, absent: tuple[str, ...]) -> None:

@@ -197,7 +197,7 @@ def board_of(
     weightings = {main: main_weights, **standard}
     scored, median = paper_numbers(frames, weightings, resamples=resamples, seed=seed)
     gap = paper.rank_gap(facts_of(frames.protocol))
-    tables = {name: paper.ranked(published_numbers(scored, name), gap) for name in weightings}
+    tables = {name: _weighted(paper.ranked(published_numbers(scored, name), gap)) for name in weightings}
     counts = _counts(frames, scenes_of(frames) if scenes is None else list(scenes))
     probes, facts = probe_rates(frames), standing_out(frames.calls)
     summary, robust = robust_records(frames, main_weights, resamples=resamples, seed=seed)
@@ -218,15 +218,15 @@ def board_of(
         rows=tuple(
             BoardRow(
                 **_scores(scored.loc[player], frames.criteria),
-                **_weighted(tables[main], player).model_dump(),
+                **tables[main][player].model_dump(),
                 **counts.loc[player].to_dict(),
                 **infos[player].model_dump(include=_PLAYER_FIELDS),
-                weightings={name: _weighted(tables[name], player) for name in weightings if name != main},
+                weightings={name: tables[name][player] for name in weightings if name != main},
                 robust=robust.get(player),
                 probes=probes.get(player),
                 calls=tuple(fact for (name, *_), fact in facts.items() if name == player),
             )
-            for player in tables[main].index
+            for player in tables[main]
         ),
     )
 
@@ -311,7 +311,13 @@ def _scores(scored: pd.Series, criteria: tuple[str, ...]) -> dict[str, Any]:
     }
 
 
-def _weighted(table: pd.DataFrame, player: str) -> WeightedScore:
-    row = table.loc[[player]].iloc[0]
-    rank = None if pd.isna(row["rank"]) else int(row["rank"])
-    return WeightedScore(rank=rank, **{name: known(row[name]) for name in NUMBERS})
+def _weighted(table: pd.DataFrame) -> dict[Any, WeightedScore]:
+    """The numbers of each player."""
+    columns = [list(table[name]) for name in ("rank", *NUMBERS)]
+    return {
+        str(player): WeightedScore(
+            rank=None if pd.isna(rank) else int(rank),
+            **{name: known(value) for name, value in zip(NUMBERS, values, strict=True)},
+        )
+        for player, rank, *values in zip(table.index, *columns, strict=True)
+    }

@@ -14,12 +14,11 @@ import numpy as np
 import numpy.typing as npt
 
 from bench.records import sha256_of
+from bench.scores.digits import NOISE_DECIMALS as NOISE_DECIMALS
 
 Array = npt.NDArray[np.float64]
 
 CONFIDENCE = 0.95
-NOISE_DECIMALS = 12
-"""Far above the effect of adding in another order, far below what is published."""
 
 
 def stable_stream(*key: str | int) -> np.random.PCG64:

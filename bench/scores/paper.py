@@ -15,7 +15,9 @@ import numpy as np
 import pandas as pd
 
 from bench.protocol_facts import ProtocolFacts, facts_of
-from bench.scores.bootstrap import NOISE_DECIMALS, Array, mean_half_widths
+from bench.scores.bootstrap import Array, mean_half_widths
+from bench.scores.digits import DIGITS as DIGITS
+from bench.scores.digits import published as published
 from bench.scores.frame import SCENE, VERDICT, Frames
 from bench.scores.weights import Weights
 
@@ -30,9 +32,6 @@ PAPER_WIDTH = 4.0
 
 V1_REACH = 3.0
 """In version 1, an answer this many median lengths beyond the median costs tanh(1) of the largest penalty."""
-
-DIGITS = 6
-"""Decimals of published numbers. Ranks and the printed hundredths are computed from the published number."""
 
 
 def judge_scores(frames: Frames, weightings: Mapping[str, Weights]) -> pd.DataFrame:
@@ -211,15 +210,6 @@ def _player_row(
             norm = column.replace("final:", "norm:", 1)
             row |= {norm: mean * factor, f"{norm}_ci": width * factor}
     return row
-
-
-def published(value: float) -> float:
-    """A number as published, with DIGITS decimals.
-
-    Floating-point noise is rounded away first, so that a number half-way between two does not depend on the
-    order of a sum.
-    """
-    return round(round(value, NOISE_DECIMALS), DIGITS) + 0.0
 
 
 def hundredths(score: float) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -21,7 +21,7 @@ from bench.site import paths
 from bench.site.board_pages import board_files, board_pages, indexed
 from bench.site.change_pages import feed_entries
 from bench.site.context import BoardContext, Page
-from bench.site.conversation_pages import PlayerJob, PlayerResult, Setup
+from bench.site.conversation_pages import PlayerJob, PlayerResult, PlayerSummary, Setup
 from bench.site.evidence import BoardEvidence, evidence_of
 from bench.site.indexes import search_files, sitemap
 from bench.site.labels import SuiteLabel, judge_names, language_name
@@ -149,7 +149,7 @@ class _Board:
 
     place: BoardPlace
     infos: tuple[PlayerInfo, ...]
-    results: tuple[PlayerResult, ...]
+    players: tuple[PlayerSummary, ...]
     frames: Frames
     evidence: BoardEvidence
 
@@ -216,7 +216,7 @@ class _Build:
             self.folder.write("CITATION.cff", self.sources.citation.read_bytes())
         self._write_common(contexts, pages, stage1, parts)
         self._write_indexes(contexts, stage1)
-        return sum(len(result.cells) for board in boards for result in board.results)
+        return sum(len(player.cells) for board in boards for player in board.players)
 
     def _place(self, suite: str, language: str) -> BoardPlace:
         for name in (suite, language):
@@ -253,7 +253,7 @@ class _Build:
         with workers(setup, sum(map(len, infos)), jobs) as working:
             started = [working.start(self._jobs(*board)) for board in zip(places, infos, strict=True)]
             for place, players, results in zip(places, infos, started, strict=True):
-                boards.append(self._board(place, tuple(players), tuple(results)))
+                boards.append(self._board(place, tuple(players), results))
         return boards
 
     def _jobs(self, place: BoardPlace, infos: Sequence[PlayerInfo]) -> list[PlayerJob]:
@@ -266,16 +266,24 @@ class _Build:
         return [PlayerJob(place, info, tuple(others)) for info in infos]
 
     def _board(
-        self, place: BoardPlace, infos: tuple[PlayerInfo, ...], results: tuple[PlayerResult, ...]
+        self, place: BoardPlace, infos: tuple[PlayerInfo, ...], results: Iterable[PlayerResult]
     ) -> _Board:
-        for result in results:
-            self.folder.add(result.files, result.written)
-        rows = [result.rows for result in results]
-        frames = frames_of(self.tree, place.suite, place.language, infos, rows)
+        frames, players = self._taken(place, infos, results)
         loaded = load_board(
             self.tree, place.suite, place.language, prompts=self.suites, frames=frames, models=self.catalog
         )
-        return _Board(place, infos, results, frames, evidence_of(loaded, self.catalog))
+        return _Board(place, infos, players, frames, evidence_of(loaded, self.catalog))
+
+    def _taken(
+        self, place: BoardPlace, infos: tuple[PlayerInfo, ...], results: Iterable[PlayerResult]
+    ) -> tuple[Frames, tuple[PlayerSummary, ...]]:
+        """The evidence and the summaries from ``results``. The rows are not kept: they take much memory."""
+        rows, players = [], []
+        for result in results:
+            self.folder.add(result.files, result.written)
+            rows.append(result.rows)
+            players.append(result.summary)
+        return frames_of(self.tree, place.suite, place.language, infos, rows), tuple(players)
 
     def _contexts(self, boards: Sequence[_Board], pages: Pages, has_reading: bool) -> list[BoardContext]:
         folder = self.tree.root / FOLDER
@@ -291,7 +299,7 @@ class _Build:
             ]
             lists, joined = lists_for(board.evidence.board, others, published, aliases)
             texts = {
-                scene: text for result in reversed(board.results) for scene, text in result.texts.items()
+                scene: text for player in reversed(board.players) for scene, text in player.texts.items()
             }
             contexts.append(
                 BoardContext(
@@ -300,8 +308,8 @@ class _Build:
                     frames=board.frames,
                     evidence=board.evidence,
                     infos=board.infos,
-                    cells={result.player: result.cells for result in board.results},
-                    measures={result.player: result.measures for result in board.results},
+                    cells={player.player: player.cells for player in board.players},
+                    measures={player.player: player.measures for player in board.players},
                     texts=texts,
                     pages=pages,
                     source_url=self.source_url,

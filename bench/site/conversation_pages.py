@@ -51,16 +51,23 @@ class PlayerJob:
 
 
 @dataclass(frozen=True)
-class PlayerResult:
-    """What other pages need of a player's records, and the files that were written."""
+class PlayerSummary:
+    """What other pages show of a player's records."""
 
     player: str
-    rows: PlayerRows
     measures: PlayerMeasures
     cells: dict[str, CellSummary]
     """By scene."""
     texts: dict[str, Scene]
     """What the sides were told, by scene."""
+
+
+@dataclass(frozen=True)
+class PlayerResult:
+    """What is needed of a player's records, and the files that were written."""
+
+    summary: PlayerSummary
+    rows: PlayerRows
     files: tuple[str, ...]
     """Files of the site that belong to the player, changed or not."""
     written: int
@@ -96,15 +103,13 @@ class ConversationWriter:
             for name, data in self._files(job, talk, cell, by_scene.get(cell.scene, []), neighbours):
                 files.append(name)
                 written += write_file(self._setup.output, name, data)
-        return PlayerResult(
+        summary = PlayerSummary(
             player=player,
-            rows=rows,
             measures=player_measures(player, talks),
             cells={cell.scene: cell for cell in cells},
             texts={cell.scene: talk.scene for talk, cell in zip(talks, cells, strict=True)},
-            files=tuple(files),
-            written=written,
         )
+        return PlayerResult(summary, rows, tuple(files), written)
 
     def _files(
         self,

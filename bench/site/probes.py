@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from bench.protocol_facts import facts_of
 from bench.records import Conversation, Judgement
-from bench.scores.board import Board, BoardRow
-from bench.scores.probes import ProbeRates
+
+if TYPE_CHECKING:  # pandas, which the processes that write conversation pages do without
+    from bench.scores.board import Board, BoardRow
+    from bench.scores.probes import ProbeRates
 
 Verdict = Literal["passed", "failed", "unclear"]
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import os
 import sys
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -29,8 +31,13 @@ class Workers:
         """Start the jobs. Iterating waits for the results, which come in the order of the jobs."""
         if self._pool is None:
             return map(ConversationWriter(self._setup).write, jobs)
-        futures = [self._pool.submit(_write, job) for job in jobs]
-        return (future.result() for future in futures)
+        return _in_order(deque(self._pool.submit(_write, job) for job in jobs))
+
+
+def _in_order(futures: deque[Future[PlayerResult]]) -> Iterator[PlayerResult]:
+    """The results, each of which is forgotten here once it is taken: together they are large."""
+    while futures:
+        yield futures.popleft().result()
 
 
 _writer: list[ConversationWriter] = []
@@ -39,6 +46,7 @@ _writer: list[ConversationWriter] = []
 
 def _prepare(setup: Setup) -> None:
     _writer.append(ConversationWriter(setup))
+    gc.freeze()  # what was loaded stays; looking for garbage in it again and again costs a tenth of the time
 
 
 def _write(job: PlayerJob) -> PlayerResult:
