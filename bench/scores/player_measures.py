@@ -12,8 +12,8 @@ from statistics import fmean
 
 from bench.records import Conversation, Record
 from bench.scores.analyses.pairs import drawn_pairs
-from bench.scores.measures import MEASURES, Gram, measures_of, texts_of
 from bench.scores.digits import published
+from bench.scores.measures import MEASURES, Gram, measures_of, texts_of
 
 MOST_PHRASES = 5
 """So many stock phrases of a player are listed."""
