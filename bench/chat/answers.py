@@ -103,11 +103,12 @@ def _answer_in(
     kind = None if fault is None or fault.kind == "unreachable" else fault.kind
     rule = rule_for(Facts(kind, signs.filtered, ending, said.written))
     if fault is not None and fault.kind != "content_filter":
-        return fault
+        return replace(fault, finish_reason=finish)
     if rule.outcome == "transport" and said.written == "no_choice" and ending != "broken":
         return Fault("transport", f"the answer has no choices: {_opening(text, secrets)}")
     if rule.outcome == "transport":
-        return Fault("transport", f"the provider broke the answer off (finish reason {finish!r})")
+        detail = f"the provider broke the answer off (finish reason {finish!r})"
+        return Fault("transport", detail, finish_reason=finish)
     outcome = kept_outcome(rule)
     detail, filtered = said.why(outcome, finish), None
     usage = usage_of(payload.get("usage"), messages, said.text + said.reasoning)

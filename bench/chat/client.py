@@ -287,7 +287,13 @@ class Chat:
         elif attempts > 1:
             detail += f" (after {attempts} attempts)"
         outcome = FAILED_OUTCOMES.get(fault.kind, "transport")
-        return Reply(outcome, filtered=fault.filtered, detail=detail, attempts=attempts)
+        return Reply(
+            outcome,
+            filtered=fault.filtered,
+            finish_reason=fault.finish_reason,
+            detail=detail,
+            attempts=attempts,
+        )
 
     async def _endpoint(self, prepared: Prepared) -> Endpoint:
         """The endpoint of the provider or local model, opened by the first call that needs it."""

@@ -94,6 +94,8 @@ class Fault:
     """Whether the filter of a ``content_filter`` fault blocked the input."""
     usage: Usage | None = None
     """Tokens that the provider counts and charges, although its answer cannot be used."""
+    finish_reason: str | None = None
+    """Of an answer that cannot be used."""
 
     @property
     def retried(self) -> bool:

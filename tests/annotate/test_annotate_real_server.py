@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -148,6 +149,14 @@ def test_a_second_pull_changes_nothing(place: Place, annotated: int) -> None:
     before = {path: path.read_bytes() for path in place.results.rglob("*.json")}
     assert "0 new, 0 replaced, 15 unchanged" in place.bench("pull", "--project", str(annotated))
     assert {path: path.read_bytes() for path in place.results.rglob("*.json")} == before
+
+
+def test_annotations_have_marks_by_which_another_server_is_recognised(place: Place, annotated: int) -> None:
+    place.bench("pull")
+    private = place.results / "human" / "first" / ".annotators.json"
+    (marks,) = json.loads(private.read_bytes())["marks"].values()
+    assert len(marks) == 16
+    assert all(uuid.UUID(unique_id) and created for unique_id, created in marks.values())
 
 
 @pytest.mark.parametrize("form", ["JSON", "JSON_MIN"])

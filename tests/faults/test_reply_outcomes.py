@@ -189,6 +189,8 @@ def test_a_reply_comes_to_the_same_in_every_role(tmp_path: Path) -> None:
         assert (failure and failure.outcome) == end.lasting, (case, role)
         assert len(tries) == (ASKS if end.once == "re-asked" else 1), (case, role)
         assert tries[0].reply.attempts == (QUICK.attempts if end.once == "retried" else 1), (case, role)
+        finish = None if case.written == "no_choice" else case.finish
+        assert tries[-1].reply.finish_reason == (finish or None), (case, role)
         if failure is not None:
             assert failure.reason
             blocked = failure.outcome == "content_filter" and case.blocked_input
