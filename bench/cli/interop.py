@@ -31,10 +31,10 @@ from bench.suites import suite_files
 @click.option(
     "--table",
     "name",
-    type=click.Choice(["scores", "conversations"]),
+    type=click.Choice(["scores", "conversations", "calls"]),
     default="scores",
     show_default=True,
-    help="One row for each score, or one for each conversation.",
+    help="One row for each score, conversation, or player and model that was called for it.",
 )
 @click.option("--columns", is_flag=True, help="Only explain the columns.")
 @places
@@ -47,11 +47,12 @@ def export(
     columns: bool,
     where: Places,
 ) -> None:
-    """Write the scores or conversations of SUITE as one table.
+    """Write the scores of SUITE as one table.
 
     `scores` has a row for every turn, judge and criterion, also for judges and scenes that the board leaves
     out. `conversations` has a row for every conversation, with the measures that need no judge: repetition,
-    stock phrases, other scripts, speaking for the user, length, truncation.
+    stock phrases, other scripts, speaking for the user, length, truncation. `calls` counts the calls of each
+    player, interrogator and judge: cut off, empty, asked for again, with an unknown finish reason.
     """
     from bench.files import write_atomically
     from bench.interop.export import TABLES, exported, tidy_table

@@ -1,4 +1,4 @@
-"""Export scores or conversations as one tidy table for other programs."""
+"""Export scores, conversations or counts of calls as one tidy table for other programs."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ import pandas as pd
 
 from bench.errors import UserError
 from bench.results import ResultsTree
+from bench.results.facts import SAID
 from bench.scores.analyses.sure import missing_to_none
-from bench.scores.frame import COLUMNS, load, with_measures
+from bench.scores.frame import COLUMNS, Frames, load, with_measures
 from bench.scores.measures import MEASURES
 from bench.tables import csv_table
 
@@ -22,7 +23,7 @@ EXPORTED = COLUMNS["scores"]
 """Meaning by column, in the order of the columns: one row per turn, judge and criterion."""
 CONVERSATIONS = COLUMNS["conversations"] | MEASURES
 """The same of conversations: one row per conversation, with what its texts show without a judge."""
-TABLES = {"scores": EXPORTED, "conversations": CONVERSATIONS}
+TABLES = {"scores": EXPORTED, "conversations": CONVERSATIONS, "calls": COLUMNS["calls"]}
 _INTEGERS = frozenset(
     {
         "turn",
@@ -32,6 +33,9 @@ _INTEGERS = frozenset(
         "words",
         "first_answer_characters",
         "last_answer_characters",
+        "answers",
+        "served_models",
+        *SAID,
     }
 )
 _FLAGS = frozenset({"is_refusal", "stale", "ended_by_player"})
@@ -61,12 +65,21 @@ def tidy_table(
     tables = []
     for language in chosen:
         frames = load(tree, suite, language)
-        whole = frames.scores if name == "scores" else with_measures(frames, tree).conversations
-        whole = missing_to_none(whole)
-        if name != "scores" and tree.is_table(suite):
+        whole = missing_to_none(_table(frames, tree, name))
+        if name == "conversations" and tree.is_table(suite):
             whole[["turns", "answer_characters"]] = None  # unknown, not 0
         tables.append(whole)
     return pd.concat(tables, ignore_index=True)[list(TABLES[name])]
+
+
+def _table(frames: Frames, tree: ResultsTree, name: str) -> pd.DataFrame:
+    match name:
+        case "calls":
+            return frames.call_counts
+        case "conversations":
+            return with_measures(frames, tree).conversations
+        case _:
+            return frames.scores
 
 
 def exported(table: pd.DataFrame, form: str) -> bytes:

@@ -20,7 +20,7 @@ from bench.errors import RecordError
 from bench.protocol_facts import facts_of
 from bench.records import PlayerInfo
 from bench.results import ResultsTree
-from bench.results.facts import Tally, summed
+from bench.results.facts import SAID, Tally, summed
 from bench.scores.measures import MEASURES, measures_of, texts_of
 from bench.scores.rows import Inputs, PlayerRows, player_rows, table_rows
 
@@ -68,6 +68,14 @@ COLUMNS: dict[str, dict[str, str]] = {
         "ended_by_player": "whether the player itself ended it: the lowest score in the robust scoring",
         "cost": "US dollars as a decimal string; missing if the price of a call is unknown",
     },
+    "calls": {
+        **{name: _KEYS[name] for name in ("suite", "language", "player")},
+        "role": "player, interrogator or judge",
+        "model": "who answered: a player's or judge's id; of an interrogator the provider's id",
+        "answers": "calls that were answered",
+        **{name: f"how many were {text}" for name, text in SAID.items()},
+        "served_models": "how many different models answered, by the names that the provider gives",
+    },
 }
 """What each column of each table means; :func:`with_measures` adds others."""
 
@@ -114,6 +122,19 @@ class Frames:
     def names(self) -> list[str]:
         """Ids of the players."""
         return [info.player for info in self.players]
+
+    @cached_property
+    def call_counts(self) -> pd.DataFrame:
+        """Counts of all calls as a table: one row per player, role and model."""
+        rows = [
+            (
+                *(self.suite, self.language, *entry),
+                *(counts[name, ""] for name in ("answers", *SAID)),
+                sum(field == "served_models" for field, _ in counts),
+            )
+            for entry, counts in sorted(self.calls.items())
+        ]
+        return pd.DataFrame(rows, columns=list(COLUMNS["calls"]))
 
     @cached_property
     def usable(self) -> pd.DataFrame:

@@ -13,7 +13,8 @@ from click.testing import CliRunner, Result
 
 from bench.cli import cli
 from bench.errors import UserError
-from bench.interop.export import EXPORTED, exported, tidy_table
+from bench.interop.export import EXPORTED, TABLES, exported, tidy_table
+from bench.records import Conversation, Judgement
 from bench.results import ResultsTree
 from tests.scores.evidence import Evidence, refused
 from tests.synthetic import make_tree
@@ -62,6 +63,36 @@ def test_parquet_holds_the_same_rows_and_says_what_columns_mean(tree: ResultsTre
     assert read.to_pylist() == table.to_dict("records")
     described = {f.name: f.metadata[b"description"].decode() for f in read.schema}
     assert described == EXPORTED
+
+
+def test_calls_are_counted_as_the_records_say(tree: ResultsTree) -> None:
+    table = tidy_table(tree, "synthetic", ["en"], "calls")
+    assert list(table.columns) == list(TABLES["calls"])
+    assert not table.duplicated(["player", "role", "model"]).any()
+    for row in table.to_dict("records"):
+        player, role, model = row["player"], row["role"], row["model"]
+        board = ("synthetic", "en", player)
+        records: list[Conversation | Judgement] = [*tree.conversations(*board), *tree.judgements(*board)]
+        calls = [
+            call
+            for record in records
+            for call in record.calls
+            if call.role == role and model in (player, getattr(record, "judge", call.model))
+        ]
+        assert row["answers"] == sum(call.usage is not None for call in calls) > 0
+        assert row["cut"] == sum(call.outcome == "length" for call in calls)
+        assert row["empty"] == sum(call.outcome == "empty" for call in calls)
+    assert set(table["role"]) == {"player", "interrogator", "judge"}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_every_table_is_written_in_every_form(tree: ResultsTree, name: str) -> None:
+    table = tidy_table(tree, "synthetic", ["en"], name)
+    lines = exported(table, "jsonl").decode().splitlines()
+    assert len(lines) == len(table) == len(exported(table, "csv").decode().splitlines()) - 1
+    parquet = pytest.importorskip("pyarrow.parquet")
+    read = parquet.read_table(io.BytesIO(exported(table, "parquet")))
+    assert {f.name: f.metadata[b"description"].decode() for f in read.schema} == TABLES[name]
 
 
 def test_scores_and_refusals_are_those_of_the_records(tmp_path: Path) -> None:
