@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
@@ -24,6 +25,9 @@ PROMPT_KEYS = ("prompt_tokens", "input_tokens", "promptTokenCount")
 COMPLETION_KEYS = ("completion_tokens", "output_tokens", "candidatesTokenCount")
 TOTAL_KEYS = ("total_tokens", "totalTokenCount")
 REASONING_KEYS = ("reasoning_tokens", "thoughtsTokenCount")
+
+_COMMENTS = re.compile(r"\A(?:\s*:[^\n]*\n)+")
+"""Lines by which a provider keeps the connection alive before the body."""
 
 
 class Answer(Record):
@@ -58,13 +62,15 @@ def answer_from(content: bytes, messages: Sequence[Message], secrets: Iterable[s
     A fault carries the usage that the body reports, because it is charged all the same.
     """
     secrets = tuple(secrets)
-    text = content.decode("utf-8", errors="replace")
+    text = _COMMENTS.sub("", content.decode("utf-8-sig", errors="replace"))
     try:
         payload = json.loads(text)
     except (ValueError, RecursionError):
         payload = joined_stream(text)
         if payload is None:
             return Fault("transport", f"the answer is not JSON: {_opening(text, secrets)}")
+    if isinstance(payload, list) and len(payload) == 1:  # as Google wraps errors
+        payload = payload[0]
     if not isinstance(payload, dict):
         return Fault("transport", f"the answer is no JSON object: {_opening(text, secrets)}")
     hidden = searched(secrets)

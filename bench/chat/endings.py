@@ -29,26 +29,26 @@ FINISH_REASONS: dict[Ending, str] = {
         stop_words stop_token stop_token_id eos eos_token eos_token_id eos_found end_of_text endoftext
         end_of_sequence end_of_message end_id im_end eot eot_id end finish finished complete completed
         normal final success succeeded word natural done tool_calls tool_call tool_use function_call
-        function_calls
+        function_calls stop_sequence_reached stop_reached eos_reached
     """,
     "length": """
         length max_tokens max_length max_output max_output_tokens max_completion_tokens max_new_tokens
         max_len maximum_tokens model_length model_context_window_exceeded context_length
         context_length_exceeded context_length_reached context_window_exceeded max_context
         max_context_length max_predicted_tokens_reached token_limit token_limit_reached limit error_limit
-        truncated truncated_final
+        truncated truncated_final output_limit length_limit num_predict max_generation_tokens
     """,
     "filtered": """
         content_filter content_filtered contentfilter sensitive refusal refused safety recitation language
         prohibited_content blocklist blacklist spii guardrail guardrail_intervened model_armor error_toxic
-        flagged moderation censored image_safety jailbreak
+        flagged moderation censored image_safety jailbreak nsfw copyright risk_control
     """,
     "broken": """
         error errored failed failure abort aborted cancel cancelled canceled user_cancel user_stopped
         timeout timed_out time_limit network_error server_error internal_error insufficient_system_resource
         model_unloaded load unload interrupted disconnected partial not_finished in_progress queued
         malformed_response malformed_function_call malformed_model_output malformed_tool_use
-        unexpected_tool_call too_many_tool_calls missing_thought_signature overloaded unavailable
+        oom gpu_oom unexpected_tool_call too_many_tool_calls missing_thought_signature overloaded unavailable
     """,
 }
 """Known finish reasons, in lower case with underscores (see :func:`word`)."""
@@ -60,7 +60,7 @@ STEMS: dict[Ending, str] = {
     """,
     "broken": """
         error fail abort rate_limit timeout timed_out cancel interrupt unavailable overload insufficient
-        malformed disconnect crash killed preempt evict exception out_of_memory shutdown
+        malformed disconnect crash killed preempt evict exception out_of_memory shutdown quota
     """,
     "length": "max_token max_length context_window context_length token_limit truncat",
 }

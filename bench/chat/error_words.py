@@ -55,7 +55,8 @@ LENGTH_WORDS = re.compile(
     r"|reduce (the length|your prompt|your input)"
     r"|(token|character)s?\b[^.]{0,40}\bexceed|exceed\w*\b[^.]{0,60}\b(tokens?|context|characters|input|prompt)\b"
     r"|(input|prompt|messages|text)\b[^.]{0,20}\bexceeds?\b|tokens\b[^.]{0,20}\blarger than"
-    r"|longer than the (model|maximum)|input length|payload size exceeds|(request|entity) (entity )?too large"
+    r"|longer than the (model|maximum)|input length|contextwindowexceeded"
+    r"|payload size exceeds|(request|entity) (entity )?too large"
     r"|must have less than \d+ tokens|`inputs` tokens|tokens\b[^.]{0,40}\btoo large|max input characters"
     r"|超长|过长|太长|长度[^。]{0,12}(超|限制|上限)|超[出过][^。]{0,12}(长度|上下文|token|限制)"
 )
@@ -68,10 +69,20 @@ PARAMETER_WORDS = re.compile(
 RATE_WORDS = re.compile(r"per[ -](minute|day|hour|second)|\b[tr]p[md]\b|rate limit|quota")
 CREDIT_WORDS = re.compile(
     r"insufficient[ _](quota|balance|credit|funds)|billing|credit balance"
-    r"|balance (is )?(too low|insufficient)|arrears|arrearage|余额不足|欠费",
+    r"|balance (is )?(too low|insufficient)|budget[_ ](has been )?exceeded|arrears|arrearage|余额不足|欠费",
     re.IGNORECASE,
 )
-KEY_WORDS = re.compile(r"api[ _-]?key (is )?(not valid|invalid)|invalid api[ _-]?key", re.IGNORECASE)
+KEY_WORDS = re.compile(
+    r"api[ _-]?key (is )?(not valid|invalid)|(invalid|incorrect) api[ _-]?key", re.IGNORECASE
+)
+MODEL_WORDS = re.compile(
+    r"\bmodel\b[^.]{0,80}\b(not exist|not found|is unknown)"
+    r"|(unknown|invalid|no such) model\b(?! (parameter|input))|not a valid model",
+    re.IGNORECASE,
+)
+"""About the model's id, with a status that says nothing."""
+UNUSABLE_CODES = re.compile(r"json_validate_failed|tool_use_failed|output_parse_failed")
+"""The provider could not use what the model wrote. Another sample may do."""
 ANSWER_WORDS = re.compile(
     r"\b(output|response|completion|answer|generat\w*|reply)\b|输出|生成|\b(1027|10014)\b"
 )
@@ -100,7 +111,7 @@ def content_kind(status: int, codes: str, said: str) -> Literal["content_filter"
         return "content_filter"
     if status == 413 or LENGTH_CODES.search(names):
         return "too_long"
-    if LENGTH_WORDS.search(text) and not PARAMETER_WORDS.search(text):
+    if LENGTH_WORDS.search(text) and (not PARAMETER_WORDS.search(text) or "input tokens" in text):
         return None if RATE_WORDS.search(text) and "too large" not in text else "too_long"
     return None
 
@@ -108,5 +119,5 @@ def content_kind(status: int, codes: str, said: str) -> Literal["content_filter"
 def is_about_answer(codes: str, said: str) -> bool:
     """Whether a filter's error says that it blocked the answer; if it does not say, it blocked the input."""
     names = re.sub(r"(invalid|bad)_request\w*", "", " ".join(map(word, codes.split()))).replace("_", " ")
-    text = f"{names} {said.lower()}"
-    return ANSWER_WORDS.search(text) is not None and INPUT_WORDS.search(text) is None
+    texts = [names, f"{names} {said.lower()}"]  # a sentence may be about "the request", a code is not
+    return any(ANSWER_WORDS.search(text) and not INPUT_WORDS.search(text) for text in texts)

@@ -9,7 +9,14 @@ from typing import Literal
 
 from bench.catalog import Catalog
 from bench.chat.endings import ErrorKind, ending_of, word
-from bench.chat.error_words import CREDIT_WORDS, KEY_WORDS, content_kind, is_about_answer
+from bench.chat.error_words import (
+    CREDIT_WORDS,
+    KEY_WORDS,
+    MODEL_WORDS,
+    UNUSABLE_CODES,
+    content_kind,
+    is_about_answer,
+)
 from bench.chat.secrets import REDACTED, redacted, shown_url
 from bench.chat.signs import Signs, said_in, signs_in
 from bench.records import Usage
@@ -41,8 +48,10 @@ STATUS_RULES: dict[int, tuple[FaultKind, str]] = {
     409: ("transport", ""),
     410: ("user", MODEL_HINT),
     422: ("rejected", BODY_HINT),
+    424: ("transport", ""),
     425: ("transport", ""),
     429: ("rate_limited", ""),
+    499: ("transport", ""),
 }
 """What a status means. Of the others, 3xx is a wrong address, 4xx is a rejection, and 5xx is retried."""
 
@@ -53,6 +62,9 @@ CODE_STATUS: tuple[tuple[str, int], ...] = (
     ("rate_limit", 429),
     ("resource_exhausted", 429),
     ("too_many_requests", 429),
+    ("throttl", 429),
+    ("rate_quota", 429),
+    ("allocation_quota", 429),
     ("overloaded", 529),
     ("invalid_api_key", 401),
     ("authentication", 401),
@@ -75,6 +87,9 @@ CODE_STATUS: tuple[tuple[str, int], ...] = (
 """Codes, or words in them, for error objects without a status; the first match counts."""
 
 _TAGS = re.compile(r"(?s)<(script|style)\b.*?</\1>|<[^>]*>")
+_HTML = re.compile(r"\s*<[!?a-zA-Z]")
+"""A page. DashScope's messages start with a status such as ``<400>``."""
+_DELAY = re.compile(r"retryDelay\W{1,5}(\d{1,6}(?:\.\d{1,9})?)s\b")
 LONGEST_MESSAGE = 300
 
 
@@ -123,17 +138,24 @@ def fault_of(status: int, payload: object, secrets: Iterable[str], wait: float |
     codes, said = said_in(payload if signs.error is None else signs.error)
     message = shortened(said, secrets)
     detail = f"HTTP {status}: {message}" if message else f"HTTP {status}"
-    content = content_kind(status, codes, "" if said.lstrip().startswith("<") else said)
+    content = content_kind(status, codes, "" if _HTML.match(said) else said)
     if content == "content_filter" or signs.filtered is not None or _filtered_choice(payload):
         side = signs.filtered or signs.blamed
         answer = side == "answer" if side or content is None else is_about_answer(codes, said)
         return Fault("content_filter", detail, filtered=None if answer else "input")
     if content == "too_long":
         return Fault("too_long", detail)
+    if status == 429 and "RESOURCE_EXHAUSTED" in codes:  # Google names billing although waiting helps
+        delay = _DELAY.search(str(payload))
+        return Fault("rate_limited", detail, wait=wait or (float(delay[1]) if delay else None))
     if status in (400, 403, 429) and CREDIT_WORDS.search(f"{codes}\n{said}"):
         return Fault("user", detail, CREDIT_HINT)
     if status == 400 and KEY_WORDS.search(said):
         return Fault("user", detail, KEY_HINT)
+    if status == 400 and MODEL_WORDS.search(said):
+        return Fault("user", detail, MODEL_HINT)
+    if status == 400 and UNUSABLE_CODES.search(codes):
+        return Fault("transport", detail)
     if status in STATUS_RULES:
         kind, hint = STATUS_RULES[status]
     elif status >= 500:

@@ -17,7 +17,7 @@ from typing import Any
 PROGRAM = os.environ.get("DRAMATURG_LABEL_STUDIO", "")
 """The label-studio program to start: `make label-studio` sets it."""
 
-START_SECONDS = 300.0
+START_SECONDS = 900.0
 TOKEN = "0123456789abcdef0123456789abcdef01234567"
 OWNER = "owner@example.org"
 PASSWORD = "correct-horse-7"

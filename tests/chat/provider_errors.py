@@ -244,6 +244,59 @@ ERRORS: dict[str, Sample] = {
         _error("Rate limit reached on tokens per min (TPM): Limit 9, Used 9. Exceeded tokens", "tokens"),
         "rate_limited",
     ),
+    "length of dashscope": (
+        400,
+        _error("<400> InternalError.Algo.InvalidParameter: Range of input length should be [1, 30720]"),
+        "too_long",
+    ),
+    "max_tokens and input of vllm": (
+        400,
+        _error(
+            "'max_tokens' is too large: 4000. This model's maximum context length is 4096 tokens and your"
+            " request has 3000 input tokens (4000 > 4096 - 3000)."
+        ),
+        "too_long",
+    ),
+    "context of litellm": (400, _error("litellm.ContextWindowExceededError: BadRequestError"), "too_long"),
+    "answer of volcengine": (
+        400,
+        _error(
+            "The request failed because the output text may contain sensitive information.",
+            "OutputTextSensitiveContentDetected",
+        ),
+        "answer",
+    ),
+    "budget of litellm": (400, _error("Budget has been exceeded! Current cost: 1.0", "400"), "user"),
+    "no key of xai": (400, {"code": "Client error", "error": "Incorrect API key provided: xa***."}, "user"),
+    "no model of deepseek": (400, _error("Model Not Exist"), "user"),
+    "no model of openrouter": (400, _error("someone/some-model is not a valid model ID", 400), "user"),
+    "model without a tool": (400, _error("This model does not support tools."), "rejected"),
+    "unusable answer of groq": (
+        400,
+        _error("Failed to generate JSON. Please adjust your prompt.", "json_validate_failed"),
+        "transport",
+    ),
+    "quota of google": (
+        429,
+        [
+            {
+                "error": {
+                    "code": 429,
+                    "status": "RESOURCE_EXHAUSTED",
+                    "message": "You exceeded your current quota, please check your plan and billing details.",
+                    "details": [{"@type": "google.rpc.RetryInfo", "retryDelay": "32.5s"}],
+                }
+            }
+        ],
+        "rate_limited",
+    ),
+    "quota of openai": (
+        429,
+        _error("You exceeded your current quota, please check your plan.", "insufficient_quota"),
+        "user",
+    ),
+    "failed dependency": (424, {"message": "Received server error (500) from model"}, "transport"),
+    "proxy gave up": (499, _error("client closed request"), "transport"),
     "deadline": (504, _error("context deadline exceeded", 504, "server_error"), "transport"),
     "overloaded": (529, _error("Overloaded", kind="overloaded_error"), "transport"),
 }

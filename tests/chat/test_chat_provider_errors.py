@@ -88,3 +88,37 @@ def _with(name: str, value: Any, place: str) -> Answer | Fault:
     body: dict[str, Any] = {"choices": [choice], "provider": {"name": "x"}}
     {"body": body, "choice": choice, "message": message, "elsewhere": body["provider"]}[place][name] = value
     return answer_from(json.dumps(body).encode(), ASKED, ())
+
+
+def test_a_wait_in_the_body_is_kept() -> None:
+    status, body, _ = ERRORS["quota of google"]
+    assert fault_of(status, body, ()).wait == 32.5
+    assert fault_of(status, body, (), 2.0).wait == 2.0
+
+
+BODY = json.dumps(
+    {"choices": [{"finish_reason": "stop", "message": {"role": "assistant", "content": "Ay."}}]}
+)
+
+
+@pytest.mark.parametrize("before", ["\ufeff", "\n\n", ": keep-alive\n\n: keep-alive\n", "\n:\n"])
+def test_what_keeps_a_connection_alive_is_not_part_of_the_body(before: str) -> None:
+    read = answer_from((before + BODY).encode(), ASKED, ())
+    assert isinstance(read, Answer)
+    assert (read.outcome, read.text) == ("ok", "Ay.")
+
+
+EXHAUSTED = {"code": 429, "message": "Resource exhausted", "status": "RESOURCE_EXHAUSTED"}
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        ([{"error": EXHAUSTED}], "rate_limited"),
+        ({"code": "Throttling.RateQuota", "message": "Requests rate limit exceeded"}, "rate_limited"),
+        ({"code": "Throttling.AllocationQuota", "message": "Allocated quota exceeded"}, "rate_limited"),
+        ({"error": {"type": "overloaded_error", "message": "Overloaded"}}, "transport"),
+    ],
+)
+def test_an_error_with_status_200_is_of_its_kind(error: object, kind: str) -> None:
+    assert kind_of(answer_from(json.dumps(error).encode(), ASKED, ())) == kind

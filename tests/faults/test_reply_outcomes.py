@@ -222,6 +222,7 @@ def test_a_finish_reason_means_the_same_in_every_spelling(ending: Ending) -> Non
         ("output_moderation_triggered", "filtered"),
         ("upstream_connection_failure", "broken"),
         ("max_tokens_per_request", "length"),
+        ("quota_exceeded", "broken"),
         ("stop: odd", "unknown"),
         ("unstoppable", "unknown"),
         ("OTHER", "unknown"),
