@@ -122,7 +122,7 @@ def table_rows(table: ScoreTable) -> list[PlayerRows]:
     A verdict that lacks a criterion counts as failed.
     """
     players = {
-        info.player: PlayerRows(info.player, {table.source.commit}, {table.protocol})
+        info.player: PlayerRows(info.player, {table.source.commit[:12]}, {table.protocol})
         for info in table.players
     }
     for (player, *scene), judges in table.verdicts.items():

@@ -25,8 +25,9 @@ def board_pages(context: BoardContext) -> Iterator[Page]:
     yield board_page(context)
     yield compare_page(context)
     yield judges_page(context)
-    yield from audit_pages(context)
-    yield changes_page(context)
+    if not context.published:
+        yield from audit_pages(context)
+        yield changes_page(context)
     if context.lists:
         from bench.site.rankmap_pages import rank_maps_page  # loads matplotlib
 

@@ -55,6 +55,14 @@ class Column:
         return self.sort == "number"
 
 
+_OF_ANSWERS = (
+    Column("refusals", "Refusals", "Share of conversations in which a judge saw a refusal"),
+    Column("length", "Length", "Mean length of an answer in characters"),
+)
+_OF_CALLS = (Column("cost", "Cost", "US dollars for all calls of the player's conversations and judgements"),)
+"""Columns that published scores do not have."""
+
+
 def columns(criteria: Sequence[str], rules: BoardRules) -> list[Column]:
     """The board's columns, in order."""
     unit = "turns" if rules.pools_turns else "conversations"
@@ -68,12 +76,11 @@ def columns(criteria: Sequence[str], rules: BoardRules) -> list[Column]:
         Column("norm", "Score" if rules.length == "none" else "Score, length-normalised", sorted_by),
         *([] if rules.length == "none" else [before]),
         *(Column(f"c-{slug(name)}", label(name), f"Mean over {unit}, by all judges") for name in criteria),
-        Column("refusals", "Refusals", "Share of conversations in which a judge saw a refusal"),
-        Column("length", "Length", "Mean length of an answer in characters"),
+        *(() if rules.published else _OF_ANSWERS),
         Column("conversations", "Conversations", "Complete conversations, and the number expected if more"),
         Column("failed", "Failed", "Conversations and judgements that failed"),
         Column("spread", "Judge disagreement", "Largest minus smallest of the judges' own means"),
-        Column("cost", "Cost", "US dollars for all calls of the player's conversations and judgements"),
+        *(() if rules.published else _OF_CALLS),
     ]
 
 

@@ -31,11 +31,12 @@ from bench.site.output import OutputFolder
 from bench.site.places import BoardPlace
 from bench.site.probes import ProbeTable, probe_table
 from bench.site.project import FEED, changelog, citation, feed, version_entries
+from bench.site.published import table_results
 from bench.site.render import Pages
 from bench.site.shell import NavBoard, Stage1, build_shells
 from bench.site.studies import StudyPlace, part_links, study_places
 from bench.site.text import plain
-from bench.site.workers import workers
+from bench.site.workers import Workers, workers
 from bench.slugs import slug
 from bench.suites import Suite
 
@@ -174,7 +175,7 @@ class _Build:
 
     def run(self, jobs: int | None) -> int:
         """Write all files. Returns the number of conversations."""
-        places = [self._place(*board) for board in self.tree.boards() if not self.tree.is_table(board[0])]
+        places = [self._place(*board) for board in self.tree.boards()]
         versions = changelog(self.sources.changelog)
         entries = version_entries(versions)
         stage1 = build_shells(
@@ -225,8 +226,9 @@ class _Build:
                     f"the results tree has a folder {name!r}, which bench did not make",
                     hint="Rename or remove it.",
                 )
-        defined = self.suites.get(suite)
-        label = self.labels.get(suite)
+        defined, label = self.suites.get(suite), self.labels.get(suite)
+        if (source := self.tree.score_source(suite)) is not None:
+            return BoardPlace(suite, language, SuiteLabel(source.title, source.description, source=source))
         if label is None and defined is not None:
             entry = defined.entry
             label = SuiteLabel(entry.title, entry.description, entry.demonstration)
@@ -251,10 +253,17 @@ class _Build:
         infos = [self.tree.players(place.suite, place.language) for place in places]
         boards = []
         with workers(setup, sum(map(len, infos)), jobs) as working:
-            started = [working.start(self._jobs(*board)) for board in zip(places, infos, strict=True)]
+            started = [self._started(working, *board) for board in zip(places, infos, strict=True)]
             for place, players, results in zip(places, infos, started, strict=True):
                 boards.append(self._board(place, tuple(players), results))
         return boards
+
+    def _started(
+        self, working: Workers, place: BoardPlace, infos: Sequence[PlayerInfo]
+    ) -> Iterable[PlayerResult]:
+        """The results of a board's players, which the workers make; or those of published scores."""
+        table = self.tree.score_table(place.suite, place.language)
+        return working.start(self._jobs(place, infos)) if table is None else table_results(table)
 
     def _jobs(self, place: BoardPlace, infos: Sequence[PlayerInfo]) -> list[PlayerJob]:
         others = []
@@ -354,7 +363,8 @@ class _Build:
     ) -> None:
         """Write the hand-written pages, with the generated parts that some of them ask for."""
         for name, text in stage1.pages.items():
-            boards = {"boards": [(context, context.links(name)) for context in contexts], "top": TOP}
+            ordered = sorted(contexts, key=lambda context: context.place.label.source is None)
+            boards = {"boards": [(context, context.links(name)) for context in ordered], "top": TOP}
             every: dict[str, Mapping[str, Any]] = {
                 "home": boards,
                 "boards": boards,

@@ -20,7 +20,7 @@ class JudgeScores:
 
     judge: str
     standing: Standing
-    turns: dict[str, tuple[int, ...]]
+    turns: dict[str, tuple[int | float, ...]]
     """Criterion to the scores of its turns, in order."""
     means: dict[str, float]
     """Criterion to the mean of these."""
@@ -51,7 +51,7 @@ class CellSummary:
     @property
     def name(self) -> str:
         """The scene's name for readers."""
-        return f"{self.character_name}, {self.situation_title}"
+        return ", ".join(filter(None, (self.character_name, self.situation_title)))
 
     @property
     def short(self) -> str:

@@ -18,6 +18,7 @@ def compare_page(context: BoardContext) -> Page:
     data: dict[str, Any] = {
         "most": MOST,
         "scale": [context.rules.low, context.rules.high],
+        "talks": not context.published,
         "normalised": context.rules.length != "none",
         "players": {
             slug(info.player): [
@@ -28,7 +29,7 @@ def compare_page(context: BoardContext) -> Page:
             for info in infos
         },
         "scenes": {
-            scene: f"{cell.character_name[:60]}, {cell.situation_title[:60]}"
+            scene: ", ".join(filter(None, (cell.character_name[:60], cell.situation_title[:60])))
             for scene, cell in context.scenes.items()
         },
     }

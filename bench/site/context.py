@@ -103,9 +103,19 @@ class BoardContext:
     def by_item(self) -> bool:
         """Whether every situation belongs to one character, as items of a data set do, or is a probe. Such
         boards have a list of items in place of a matrix."""
-        if facts_of(self.board.protocol).rule_judge:
+        if facts_of(self.board.protocol).rule_judge or not self.has_sides:
             return True
         return len(self.characters) > 1 and len(self.scenes) == len(self.situations)
+
+    @cached_property
+    def has_sides(self) -> bool:
+        """Whether the characters and situations are known; of published scores, only the scenes may be."""
+        return all(cell.character for cell in self.scenes.values())
+
+    @property
+    def published(self) -> bool:
+        """Whether only the scores are known, which another project published."""
+        return self.place.label.source is not None
 
     @cached_property
     def title(self) -> str:
@@ -118,15 +128,17 @@ class BoardContext:
         for cells in self.cells.values():
             for scene, cell in cells.items():
                 scenes.setdefault(scene, cell)
-        return {scene: scenes[scene] for scene in sorted(scenes)}
+        return {scene: scenes[scene] for scene in sorted(scenes, key=_by_number)}
 
     @cached_property
     def characters(self) -> list[Named]:
-        return _sides((cell.character, cell.character_name) for cell in self.scenes.values())
+        cells = self.scenes.values() if self.has_sides else ()
+        return _sides((cell.character, cell.character_name) for cell in cells)
 
     @cached_property
     def situations(self) -> list[Named]:
-        return _sides((cell.situation, cell.situation_title) for cell in self.scenes.values())
+        cells = self.scenes.values() if self.has_sides else ()
+        return _sides((cell.situation, cell.situation_title) for cell in cells)
 
     @cached_property
     def scene_means(self) -> dict[str, float]:
@@ -155,7 +167,7 @@ class BoardContext:
 
     def links(self, page: str) -> Links:
         """Links of ``page`` to the pages of this board."""
-        return Links(self.place.suite, self.place.language, page)
+        return Links(self.place.suite, self.place.language, page, self.published)
 
     def part_path(self, name: str) -> str:
         """The path of one of the pages beside the board."""
@@ -164,7 +176,10 @@ class BoardContext:
     def parts(self, page: str) -> list[tuple[str, str, str]]:
         """Key, title and link of the board's own pages."""
         to = self.links(page)
-        titles = {key: title for key, title in paths.PARTS.items() if key != "rank-maps" or self.lists}
+        without = set() if self.lists else {"rank-maps"}
+        if self.published:
+            without |= paths.OF_CONVERSATIONS
+        titles = {key: title for key, title in paths.PARTS.items() if key not in without}
         return [
             ("board", "Board", to.board()),
             *((key, title, to.part(key)) for key, title in titles.items()),
@@ -185,6 +200,7 @@ class BoardContext:
             "rules": self.rules,
             "heat": self.rules.heat,
             "names": self.names,
+            "has_sides": self.has_sides,
         }
         content = self.pages.render(template, {**every, **values})
         return Page(path, kind, plain(title), bdi(" ".join(heading.split()), 200), content)
@@ -194,6 +210,11 @@ class BoardContext:
         title = paths.PARTS[name]
         heading = f"{title}: {self.title}"
         return self.page(self.part_path(name), "part", name, {"here": title, **values}, heading, heading)
+
+
+def _by_number(scene: str) -> tuple[int, str]:
+    """Scenes that are called by numbers come in the order of these."""
+    return (int(scene) if scene.isdecimal() else -1, scene)
 
 
 def _sides(names: Iterable[tuple[str, str]]) -> list[Named]:

@@ -12,6 +12,7 @@ from bench.suites import LANGUAGES
 if TYPE_CHECKING:
     from bench.catalog import Catalog
     from bench.results import ResultsTree
+    from bench.results.score_tables import ScoreSource
 
 
 @dataclass(frozen=True)
@@ -21,6 +22,8 @@ class SuiteLabel:
     title: str
     description: str = ""
     demonstration: bool = False
+    source: ScoreSource | None = None
+    """Where published scores come from: every page says so, and links the conversations."""
 
 
 def judge_names(tree: ResultsTree, catalog: Catalog | None) -> dict[str, str]:

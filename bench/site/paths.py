@@ -24,6 +24,8 @@ PARTS = {
     "rank-maps": "Rank maps",
 }
 """Pages beside a board, with their titles. Rank maps exist only if another list shares enough models."""
+OF_CONVERSATIONS = frozenset({"audit", "changes-of-board"})
+"""Those of our own evidence only, which published scores do not have."""
 
 
 def board_page(suite: str, language: str) -> str:
@@ -49,8 +51,11 @@ def side_page(suite: str, language: str, kind: str, key: str) -> str:
 
 
 def scene_name(character: str, situation: str) -> str:
-    """Name of a scene's files, as in the results tree: ``<character>.<situation>``."""
-    return f"{slug(character)}.{slug(situation)}"
+    """Name of a scene's files, as in the results tree: ``<character>.<situation>``.
+
+    A scene without a character, of published scores, has the name of the situation.
+    """
+    return f"{slug(character)}.{slug(situation)}" if character else slug(situation)
 
 
 def board_folder(suite: str, language: str) -> str:
@@ -78,6 +83,8 @@ class Links:
     language: str
     page: str
     """The page that the links are on."""
+    published: bool = False
+    """The conversations are elsewhere: links to them lead to the page of the scene."""
 
     def path(self, target: str) -> str:
         """Any page of the site."""
@@ -103,6 +110,8 @@ class Links:
 
     def talk(self, player: str, scene: str) -> str:
         """A player's conversation in a scene."""
+        if self.published:
+            return self.scene(scene)
         return self.path(conversation_page(self.suite, self.language, player, scene))
 
     def scene(self, scene: str) -> str:

@@ -48,7 +48,7 @@ def common(place: BoardPlace, page: str) -> dict[str, Any]:
         "about": paths.relative(paths.DEMONSTRATION, page),
         "probes_page": paths.relative(paths.PROBES, page),
         "method": paths.relative(paths.METHOD, page),
-        "to": paths.Links(place.suite, place.language, page),
+        "to": paths.Links(place.suite, place.language, page, place.label.source is not None),
         "crumbs": [
             Link(paths.relative(paths.BOARDS, page), "Boards"),
             Link(paths.relative(board, page), place.title),

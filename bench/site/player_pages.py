@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from markupsafe import Markup
 
 from bench.records import PlayerInfo
+from bench.results.score_tables import SCORES
 from bench.scores.analyses.turns import ALL
 from bench.site import paths
 from bench.site.context import BoardContext, Page
@@ -23,6 +24,8 @@ def player_page(context: BoardContext, info: PlayerInfo) -> Page:
     place, evidence = context.place, context.evidence
     path = paths.player_page(place.suite, place.language, info.player)
     record = context.tree.player_folder(place.suite, place.language, info.player) / "player.json"
+    if context.published:
+        record = context.tree.table_folder(place.suite) / SCORES
     turns = evidence.turns.get(info.player, [])
     values = {
         "info": info,

@@ -119,8 +119,8 @@ def _scene_page(context: BoardContext, scene: str, text: Scene) -> Page:
     """The page of a scene: what its sides were told, and all players in it."""
     rows = [(info, cells[scene]) for info in context.infos if scene in (cells := context.cells[info.player])]
     rows.sort(key=lambda row: (row[1].score is None, -(row[1].score or 0), row[0].player))
-    character, situation = scene.split(".")
-    name = f"{text.character_name}, {text.situation_title}"
+    character, _, situation = scene.partition(".")
+    name = ", ".join(filter(None, (text.character_name, text.situation_title)))
     values = {
         "here": name,
         "text": text,

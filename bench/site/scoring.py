@@ -20,13 +20,23 @@ class BoardRules:
     """Players within so many points of the leader of a group share its rank."""
     pools_turns: bool
     turn_label: str
+    published: bool = False
+    """Whether only scores are known, which another project published."""
 
     @classmethod
     def of(cls, protocol: str) -> BoardRules:
         """The rules of a protocol. An unknown one gets the rules of PingPong version 2."""
         rules = facts_of(protocol)
         low, high = rules.scale or UNKNOWN_SCALE
-        return cls(low, high, rules.length_rule, rank_gap(rules) / 100, rules.pools_turns, rules.turn_label)
+        return cls(
+            low,
+            high,
+            rules.length_rule,
+            rank_gap(rules) / 100,
+            rules.pools_turns,
+            rules.turn_label,
+            rules.published_scale is not None,
+        )
 
     @property
     def scale(self) -> str:

@@ -123,7 +123,7 @@
         const [score, state] = cell;
         const text = score === null ? (state === "failed" ? "✕" : state === "refused" ? "R" : "?") : fixed(score);
         const name = `${data.players[key][0]}, ${data.scenes[scene]}: ${score === null ? state : text}`;
-        const talk = element("a", text, { href: `players/${key}/${scene}.html`, "aria-label": name });
+        const talk = element("a", text, { href: data.talks ? `players/${key}/${scene}.html` : `scenes/${scene}.html`, "aria-label": name });
         row.append(element("td", null, { class: score === null ? "rc-num" : heat(score) }, talk));
       }
       body.append(row);
