@@ -17,7 +17,7 @@ from bench.audit import audit_tree
 from bench.boards.loading import all_suites
 from bench.run.plan import make_plan
 from bench.run.runner import run_plan
-from tests.tiny import FakeChat, Tiny, make_tiny
+from tests.tiny import TEMPLATES, FakeChat, Tiny, make_tiny, name_templates
 
 Say = Callable[..., tuple[int, str, str]]
 
@@ -72,6 +72,15 @@ def test_what_is_complete_is_committed_with_its_board(commit: Say) -> None:
     assert "results/tiny/en/board.json" in files
     assert len([name for name in files if "/conversations/" in name]) == 4
     assert {name.partition("/")[0] for name in files} == {"results", "prompts", "models.toml"}
+
+
+def test_the_templates_that_a_suite_names_are_committed(commit: Say, tiny: Tiny) -> None:
+    folder = name_templates(tiny, TEMPLATES)  # the same text, so nothing is out of date
+    assert commit()[0] == 0
+    files = git("show", "--name-only", "--format=", "HEAD").split()
+    assert {name for name in files if name.endswith(".jinja")} == {
+        f"prompts/pingpong_v2/{folder.name}/{path.name}" for path in TEMPLATES.glob("*.jinja")
+    }
 
 
 def test_what_was_committed_can_be_audited_in_a_clone(commit: Say, tiny: Tiny, tmp_path: Path) -> None:

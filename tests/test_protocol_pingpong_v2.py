@@ -409,6 +409,14 @@ def test_a_models_own_sampling_lies_on_top_of_the_suites(tiny: Tiny) -> None:
     }
 
 
+def test_sampling_of_a_model_as_player_leaves_its_other_roles_alone(tiny: Tiny) -> None:
+    edit(tiny.models, "[models.bard]", "[models.bard]\nplayer_sampling = { temperature = 1.5, top_p = 0.5 }")
+    made = tiny.protocol()
+    assert made.parameters("player", "bard") == {"temperature": 1.5, "top_p": 0.5, "max_tokens": 64}
+    assert made.parameters("judge", "bard") == {"temperature": 0.1}
+    assert made.parameters("interrogator", "bard") == {"temperature": 0.8}
+
+
 def test_parameters_that_a_model_refuses_are_not_sent(tiny: Tiny) -> None:
     edit(tiny.models, "[models.bard]", '[models.bard]\ndrop_parameters = ["temperature"]')
     assert tiny.protocol().parameters("player", "bard") == {"max_tokens": 64}

@@ -202,6 +202,16 @@ def make_tiny(root: Path, url: str = "http://127.0.0.1:9/v1") -> Tiny:
     return made
 
 
+def name_templates(tiny: Tiny, source: Path) -> Path:
+    """Have the suite use a copy of the templates in ``source``, in a folder that is returned."""
+    folder = tiny.suite_file.parent / "own"
+    folder.mkdir()
+    for path in source.glob("*.jinja"):
+        shutil.copy(path, folder)
+    edit(tiny.suite_file, 'version = "1"', f'version = "1"\ntemplates = "{folder.name}"')
+    return folder
+
+
 def play_all(tiny: Tiny, *languages: str) -> None:
     """Have the suite list every card and situation in its folders; without ``languages``, in English."""
     text = tiny.suite_file.read_text(encoding="utf-8").partition("[languages")[0]

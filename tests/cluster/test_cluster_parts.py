@@ -28,7 +28,7 @@ from bench.run.plan import CellWork, make_plan
 from tests.cli.conftest import Bench
 from tests.other_benches import Other, make_likeness, make_v1
 from tests.scripted_server import ScriptedServer
-from tests.tiny import Script, Tiny, edit
+from tests.tiny import TEMPLATES, Script, Tiny, edit, name_templates
 
 MODELS = ("bard", "asker", "strict")
 
@@ -37,7 +37,10 @@ def bundle(tiny: Tiny, workers: int = 2) -> Bundle:
     return bundle_of(tiny.protocol(), MODELS, run="r", cache=None, workers=workers)
 
 
-def test_a_bundle_is_the_protocol_by_value(tiny: Tiny, tmp_path: Path) -> None:
+@pytest.mark.parametrize("own", [False, True])
+def test_a_bundle_is_the_protocol_by_value(tiny: Tiny, tmp_path: Path, own: bool) -> None:
+    if own:
+        name_templates(tiny, TEMPLATES / "templates-2")
     there = Bundle.model_validate_json(bundle(tiny).model_dump_json())
     here = tiny.protocol()
     again = protocol_of(there, tmp_path / "elsewhere")
