@@ -70,7 +70,8 @@ def draft_text(topic: Topic, draft: Draft) -> str:
     text = "\n".join(
         [
             f"# A draft by {printable(draft.model)}, not reviewed by anybody. Review and edit it, then",
-            "# move it to prompts/situations/<language>/ under a name of your choice, and list it in a suite.",
+            "# move it to prompts/situations/<language>/ under a name of your choice, and list it",
+            "# in a suite.",
             f"# Topic {topic.id}, {topic.share:.1%} of the messages: {printable(', '.join(topic.words))}",
             f"title = {toml_string(draft.title)}",
             f"text = {toml_string(draft.text)}",
