@@ -5,6 +5,7 @@ Every function works on many comparisons at once: the first axis of its arrays c
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +14,7 @@ import numpy.typing as npt
 from scipy import stats
 
 from bench.scores.bootstrap import Array
+from bench.scores.components import henderson
 
 Positions = npt.NDArray[np.signedinteger[Any]]
 
@@ -131,34 +133,39 @@ OWN_FROM = 4
 def judge_spread(values: Array) -> JudgeSpread | None:
     """The player x judge variance of ``values`` (players x scenes x judges, NaN: missing).
 
-    With A the scores minus the mean over players of each scene and judge, a player's own variance is
-    max(0, Var_j(mean_s A) - MS_r / n_s), MS_r the scene x judge residual mean square of its A. The pooled one
-    is the mean over players before it is cut at 0. None with fewer than two judges, players or scenes.
-    Scenes of a player that some judge did not score are left out of its estimate.
+    With A the scores minus the mean over players of each scene and judge, a player's own variance is that
+    of judges in the table scenes x judges of its A. Without a missing score that is
+    Var_j(mean_s A) - MS_r / n_s, MS_r the residual mean square; judges may also take turns. It is cut at 0,
+    the pooled one only after the mean over players. None with fewer than two judges, players or scenes.
     """
     n_p, _, n_j = values.shape
     if n_j < 2 or n_p < 2:
         return None
-    with np.errstate(invalid="ignore"):
-        have = ~np.isnan(values)
-        field = np.where(have, values, 0.0).sum(axis=0) / np.where(
-            have.sum(axis=0) > 0, have.sum(axis=0), np.nan
-        )
-    raw = np.full(n_p, np.nan)
-    for player in range(n_p):
-        table = (values[player] - field)[have[player].all(axis=1)]
-        n_s = len(table)
-        if n_s < 2:
-            continue
-        rest = table - table.mean(axis=1, keepdims=True) - table.mean(axis=0) + table.mean()
-        residual = float((rest**2).sum()) / ((n_s - 1) * (n_j - 1))
-        raw[player] = float(table.mean(axis=0).var(ddof=1)) - residual / n_s
+    have = ~np.isnan(values)
+    counts = have.sum(axis=0)
+    field = np.divide(
+        np.where(have, values, 0.0).sum(axis=0), counts, out=np.full(counts.shape, np.nan), where=counts > 0
+    )
+    raw = np.array([_between_judges(values[player] - field) for player in range(n_p)])
     if np.isnan(raw).all():
         return None
     # E(raw) is s2(pj) (1 - 1/P), since each player is part of the field's mean
     pooled = max(0.0, float(np.nanmean(raw)) * n_p / (n_p - 1))
     own = np.where(np.isnan(raw), pooled, np.maximum(raw, 0.0)) if n_j >= OWN_FROM else None
     return JudgeSpread(n_j, pooled, float((n_p - 1) * (n_j - 1)), own)
+
+
+def _between_judges(table: Array) -> float:
+    """The variance of judges in a table scenes x judges; NaN if unknown. One judge a scene: without an effect
+    of the scene, which is then part of the residual."""
+    table = table[~np.isnan(table).all(axis=1)]
+    if len(table) < 2 or np.isnan(table).all(axis=0).any():
+        return math.nan
+    found = henderson(table, [(0,), (1,), (0, 1)])
+    if found is not None:
+        return found[1]
+    alone = henderson(table, [(1,), (0, 1)])
+    return math.nan if alone is None else alone[0]
 
 
 def widened(these: MeanError, added: Array, added_df: float) -> MeanError:

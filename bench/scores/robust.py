@@ -128,7 +128,7 @@ class RobustBoard:
             return "there is only one judge, so nothing shows how others would differ"
         if len(self.cube.players) < 2:
             return "there is only one player"
-        return "no player has two scenes that every judge has scored"
+        return "too few scenes are scored by more than one judge, or by each of the judges"
 
     @property
     def default(self) -> JudgesAs:

@@ -22,7 +22,7 @@ from bench.scores.chances import chances
 from bench.scores.clusters import MeanError, clustered, judge_spread, widened
 from bench.scores.forms import robust_line
 from bench.scores.frame import Frames, load
-from bench.scores.robust import Grid, robust_board
+from bench.scores.robust import Grid, paired_differences, robust_board
 from bench.scores.separate import separation
 from tests.benchmarks import coverage
 from tests.synthetic import make_tree
@@ -99,6 +99,26 @@ def test_two_and_three_judges_share_one_spread() -> None:
     assert spread.pooled == pytest.approx(max(0.0, float(np.mean(own_variances(values)))) * 6 / 5)
     added, df = spread.of_difference(np.array([0]), np.array([1]))
     assert (added.tolist(), df) == ([pytest.approx(2 * spread.pooled / 3)], 10)
+
+
+@pytest.mark.parametrize("each", [1, 2])
+def test_judges_that_take_turns_are_a_sample_too(each: int) -> None:
+    """Simulated: one or two of four judges judge each scene, the same for all players."""
+    scenario = coverage.Scenario("rotated", players=10, judges=4)
+    rng, held, count = np.random.default_rng(1), 0, 0
+    first, second = np.triu_indices(scenario.players, 1)
+    for _ in range(40):
+        values, _, truth = coverage.drawn(scenario, rng)
+        for character in range(8):
+            for situation in range(8):
+                turns = {(character + situation + 2 * n) % 4 for n in range(each)}
+                values[:, character, situation, [j for j in range(4) if j not in turns]] = np.nan
+        spread = judge_spread(values.reshape(scenario.players, 64, 4))
+        assert spread is not None
+        pairs = paired_differences(grid_of(np.nanmean(values, axis=-1)), spread=spread)
+        held += coverage.covered(pairs, truth[first] - truth[second])
+        count += len(pairs)
+    assert 0.92 < held / count < 0.985
 
 
 def test_sampling_judges_never_makes_a_claim_more_certain(frames: Frames) -> None:

@@ -143,14 +143,22 @@ def test_other_weightings_show_the_numbers_of_board_json(
     assert watch.faults == []
 
 
+@pytest.mark.parametrize("judges", ["", "fixed"])
 def test_robust_scoring_shows_the_numbers_of_board_json(
-    watch: Watched, small_url: str, numbers: dict[str, Any]
+    watch: Watched, small_url: str, numbers: dict[str, Any], judges: str
 ) -> None:
+    """For judges like these, and for these judges only; the choice is in the page's address."""
     watch.base = small_url
     page = watch.open(f"{BOARD}?scoring=robust&judge=judge-01")
-    robust = {row["player"]: row["robust"] for row in numbers["rows"]}
+    page.select_option("select[name=judges]", judges)
+    assert _query(page) == "?scoring=robust" + ("&judges=fixed" if judges else "")
+    page.reload()
+    note = page.locator("[data-rc-judges]:visible").inner_text()
+    assert ("judges like these:" in note) == (judges == "")
+    scores = {row["player"]: row["robust"]["score"] for row in numbers["rows"]}
+    robust = {row["player"]: row["robust"] if judges else row["robust"]["sample"] for row in numbers["rows"]}
     norm = {
-        p: f"{r['score']:.2f}" + ("" if r["low"] is None else f" {r['low']:.2f}–{r['high']:.2f}")
+        p: f"{scores[p]:.2f}" + ("" if r["low"] is None else f" {r['low']:.2f}–{r['high']:.2f}")
         for p, r in robust.items()
     }
     assert _cells(page, "norm") == norm

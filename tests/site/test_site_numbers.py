@@ -171,6 +171,28 @@ def test_leniency_agreement_pairs_and_preference_are_those_of_the_file(
     ]
 
 
+def test_components_are_those_of_the_file(site: Path, tables: dict[str, Any]) -> None:
+    page = read(site / "judges.html")
+    rows = table_called(page, "Variance of a single score")
+    due = tables["components"]
+    assert {row["players"] for row in due} == {"all"}
+    assert [row[1:3] for row in rows] == [
+        [shown(row["variance"], 3), "–" if row["share"] is None else f"{100 * row['share']:.1f}%"]
+        for row in due
+    ]
+    (figure,) = page.having("rc-shares")
+    titles = [title.text for title in figure.tagged("title")]
+    assert any(title.startswith("player ") for title in titles)
+    text = " ".join(article(page).text.split())
+    notes = next(
+        a["notes"]
+        for a in json.loads((site / "analyses.json").read_text(encoding="utf-8"))["analyses"]
+        if a["name"] == "components"
+    )
+    assert notes
+    assert all(note in text for note in notes)
+
+
 def test_judges_apart_and_their_means_are_those_of_the_file(site: Path, tables: dict[str, Any]) -> None:
     alone = {
         (r["judge"], r["player"]): r["score"] for r in tables["boards_alone"] if r["weighting"] == "equal"
