@@ -12,6 +12,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from bench.errors import CatalogError
+from bench.protocol_facts import facts_of
 from bench.protocols import protocol_for
 from bench.protocols.calls import ASKS
 from bench.protocols.pingpong_v2 import PingPongV2, utterance_schema, verdict_schema
@@ -19,6 +20,8 @@ from bench.records import Conversation, Judgement, digest_of, messages_sha256
 from bench.suites import load_suite
 from tests.scripted_server import verdict
 from tests.tiny import Script, Tiny, bad, edit, make_tiny, ok
+
+CRITERIA = facts_of("pingpong_v2").criteria
 
 Step = Any
 
@@ -449,20 +452,20 @@ def strict_objects(schema: Any) -> bool:
 
 @pytest.mark.parametrize("limit", [None, 50])
 def test_schemas_are_valid_and_strict(limit: int | None) -> None:
-    for schema in (utterance_schema(limit), verdict_schema(3, limit)):
+    for schema in (utterance_schema(limit), verdict_schema(3, CRITERIA, limit)):
         Draft202012Validator.check_schema(schema)
         assert strict_objects(schema)
 
 
 @pytest.mark.parametrize("limit", [None, 50])
 def test_a_good_verdict_keeps_to_the_schema(limit: int | None) -> None:
-    Draft202012Validator(verdict_schema(3, limit)).validate(json.loads(verdict_text(3)))
+    Draft202012Validator(verdict_schema(3, CRITERIA, limit)).validate(json.loads(verdict_text(3)))
 
 
 @pytest.mark.parametrize("limit", [None, 50])
 @pytest.mark.parametrize("score", [0, 6, 3.5, "3"])
 def test_a_score_off_the_scale_breaks_the_schema(limit: int | None, score: Any) -> None:
-    validator = Draft202012Validator(verdict_schema(3, limit))
+    validator = Draft202012Validator(verdict_schema(3, CRITERIA, limit))
     assert not validator.is_valid(json.loads(verdict_text(3, score)))
 
 
@@ -487,7 +490,7 @@ def test_a_provider_with_a_grammar_is_held_to_the_turns_and_lengths(tiny: Tiny) 
 
 
 def test_reasons_come_before_their_scores_in_the_schema() -> None:
-    schema: Any = verdict_schema(1, 50)
+    schema: Any = verdict_schema(1, CRITERIA, 50)
     keys = list(schema["properties"]["scores"]["prefixItems"][0]["properties"])
     assert keys[:3] == ["turn", "is_refusal_explanation", "is_refusal"]
     for name in ("in_character", "entertaining", "fluency"):

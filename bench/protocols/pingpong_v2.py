@@ -7,7 +7,7 @@ to 3.4 and appendix D.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from pydantic import JsonValue
 
@@ -17,10 +17,8 @@ from bench.protocols.base import Estimate, Talk, strict_object
 from bench.protocols.calls import Ask, JsonSchema
 from bench.protocols.cards import CardProtocol, card_facts, rating_properties, utterance_property
 from bench.protocols.verdicts import Reading
-from bench.records import Cell, Conversation, Message, Role
+from bench.records import Cell, Conversation, Criterion, Message, Role
 from bench.replies import utterance, verdict
-
-CRITERIA = facts_of("pingpong_v2").criteria
 
 
 class PingPongV2(CardProtocol):
@@ -79,11 +77,13 @@ class PingPongV2(CardProtocol):
 
     def judge_schema(self, conversation: Conversation, judge: str) -> JsonSchema:
         limit = self.limit_for(judge, self.suite.entry.limits.reason)
-        return verdict_schema(len(conversation.answers()), limit)
+        return verdict_schema(len(conversation.answers()), self.facts.criteria, limit)
 
     @classmethod
     def read_verdict(cls, text: str, number: int, conversation: Conversation) -> Reading:
-        reply = verdict(text, turns=len(conversation.answers()), criteria=CRITERIA)
+        reply = verdict(
+            text, turns=len(conversation.answers()), criteria=facts_of(conversation.protocol).criteria
+        )
         return Reading(reply.turns, reply.repairs)
 
     # Estimates
@@ -112,13 +112,13 @@ def utterance_schema(limit: int | None) -> JsonSchema:
     return strict_object({"next_utterance": utterance_property(limit)})
 
 
-def verdict_schema(turns: int, limit: int | None) -> JsonSchema:
+def verdict_schema(turns: int, criteria: Sequence[Criterion], limit: int | None) -> JsonSchema:
     """JSON Schema of a judge's reply (keys of the paper's appendix D).
 
     Without ``limit`` it uses only what every strict provider accepts; with it, reasons have at most that many
     characters and entry N is about turn N.
     """
-    entry = rating_properties(CRITERIA, limit)
+    entry = rating_properties(criteria, limit)
     if limit is None:
         items = strict_object({"turn": {"type": "integer"}, **entry})
         return strict_object({"scores": {"type": "array", "items": items}})
