@@ -86,9 +86,9 @@ def secrets_of(provider: Provider, key: str | None) -> tuple[str, ...]:
     """All secret strings in calls to ``provider``, longest first.
 
     These are the key, values of headers and queries with the name of a credential, and userinfo, each also
-    as it looks in a URL, and userinfo as the header that it becomes.
+    as it looks in a URL, the key in base64, and userinfo as the header that it becomes.
     """
-    secrets = {key} if key else set()
+    secrets = {key, b64encode(key.encode()).decode().rstrip("=")} if key else set()
     secrets.update(value for name, value in provider.headers.items() if _CREDENTIAL.search(name))
     secrets.update(v.split(None, 1)[1] for v in list(secrets) if v.lower().startswith(("bearer ", "basic ")))
     try:
@@ -130,7 +130,7 @@ def redacted(text: str, secrets: Iterable[str]) -> str:
 def without(text: str, secrets: Iterable[str]) -> tuple[str, int]:
     """``text`` without the given secrets, also where they are escaped, and how often they occurred.
 
-    Escapes are those of JSON, HTML and URLs.
+    Escapes are those of JSON, HTML, URLs and programming languages.
     """
     chosen = tuple(secrets)
     if not chosen or not (_ESCAPED.search(text) or any(secret in text for secret in chosen)):
@@ -164,7 +164,9 @@ def _escapes(char: str) -> str:
     entity = "|".join([f"#0*{code}", f"#[xX]0*(?i:{code:x})", *names])
     octets = "".join(f"%(?:25)*(?i:{octet:02x})" for octet in char.encode())
     slashes = r"\\*" if char in "/\"'\\" else ""
-    return rf"(?:&(?:amp;)*(?:{entity});?|{octets}|\\+u(?i:{code:04x})|{slashes}{plain})"
+    coded = rf"u(?i:{code:04x})|[ux]\{{0*(?i:{code:x})\}}|U(?i:{code:08x})"
+    coded += rf"|x(?i:{code:02x})|0?{code:03o}" if code < 256 else ""
+    return rf"(?:&(?:amp;)*(?:{entity});?|{octets}|\\+(?:{coded})|{slashes}{plain})"
 
 
 def is_http(url: str) -> bool:

@@ -16,7 +16,7 @@ _MACHINE = (
 )
 _WORDS = (
     r"(?:(?:inner|internal|hidden)[_-])?+(?:thoughts?|reasoning|monologue|reflection|deliberation|analysis)"
-    r"|(?:thought|thinking|reasoning)[_-]process|thinking|rationale|planning|plan"
+    r"|(?:thought|thinking|reasoning)[_-](?:process|trace|content)|thinking|reason|rationale|planning|plan"
 )
 _ATTRIBUTES = (
     r"(?:\s{1,9}[\w:.-]{1,40}\s{0,3}=\s{0,3}(?:\"[^\"<>]{0,200}\"|'[^'<>]{0,200}'|[^\s\"'<>&]{1,200}"
@@ -58,19 +58,25 @@ MARKERS: Final = re.compile(r"<[|\uff5c][\w\u2581]{1,40}[|\uff5c]>(?:assistant\b
 
 _MARK: Final = re.compile(rf"(?P<open>{OPENING.pattern})|(?P<close>{CLOSING.pattern})", _FLAGS)
 _STRIPPED_CHANNELS = ("analysis", "assistantfinal")
+_FOLD = (
+    r"<details\b(?:[^<>]{0,200}\breasoning\b[^<>]{0,200}>"
+    r"|[^<>]{0,200}>\s*+<summary>[^<>]{0,80}\b(?:thinking|thoughts?|reasoning)\b[^<>]{0,80}</summary>)"
+)
+_FENCE = r"```[ ]?(?:think(?:ing)?|thoughts?|reasoning)[ \t]*+\n"
 _LABEL = r"(?:\#{1,4}[ ]|\*\*|__)?"
 _LABEL_END = r"(?:\*\*|__)?:?(?:\*\*|__)?[ \t]*+\n"
 _BY_HEADINGS: Final = re.compile(
     rf"\s*+(?:{_LABEL}(?:here(?:'s|[ ]is)[ ](?:my|a|the)[ ])?"
     rf"(?:thinking|thought|reasoning)(?:[ ]process)?{_LABEL_END}.*?\n[ \t]*+"
     rf"{_LABEL}(?:here(?:'s|[ ]is)[ ]my[ ])?(?:final[ ])?(?:answer|response|reply){_LABEL_END}"
+    rf"|{_FOLD}.*?</details>|{_FENCE}.*?\n```[ \t]*+(?=\n|\Z)"
     r"|thinking(?:\.\.\.|…)[ \t]*+\n.*?\n[ \t]*+(?:\.\.\.|…)?[ ]?done[ ]thinking[.…]*)",
     _FLAGS | re.DOTALL | re.VERBOSE,
 )
-"""Reasoning from the first line on, under a heading of its own, up to the answer's heading."""
+"""Reasoning from the first line on, under a heading of its own, up to the answer's heading, or folded."""
 _LONE_HEADING: Final = re.compile(
     rf"\s*+(?:{_LABEL}(?:here(?:'s|[ ]is)[ ](?:my|a|the)[ ])?(?:thinking|thought|reasoning)[ ]process"
-    rf"{_LABEL_END}|thinking(?:\.\.\.|…)[ \t]*+\n|analysis(?-i:[A-Z]))",
+    rf"{_LABEL_END}|thinking(?:\.\.\.|…)[ \t]*+\n|{_FOLD}|{_FENCE}|analysis(?-i:[A-Z]))",
     _FLAGS | re.VERBOSE,
 )
 """Starts such reasoning where no heading of an answer follows."""

@@ -29,6 +29,10 @@ FORMS = {
     "JSON": json.dumps(KEY)[1:-1],
     "slashes": KEY.replace("/", "\\/"),
     "code points": "".join(f"\\u{ord(char):04X}" for char in KEY),
+    "code points in braces": "".join(f"\\u{{{ord(char):x}}}" for char in KEY),
+    "long code points": "".join(f"\\U{ord(char):08x}" for char in KEY),
+    "hexadecimal bytes": "".join(f"\\x{ord(char):02x}" for char in KEY),
+    "octal bytes": "".join(f"\\{ord(char):03o}" for char in KEY),
     "JSON in JSON": json.dumps(json.dumps(KEY))[3:-3],
     "HTML": html.escape(KEY),
     "HTML twice": html.escape(html.escape(KEY)),
@@ -121,6 +125,11 @@ def test_userinfo_is_found_as_the_header_that_it_becomes() -> None:
     assert base64.b64encode(b"someone-01:p@ssword-123").decode() in secrets
     assert {"p@ssword-123", "p%40ssword-123", "0123456789abc"} <= set(secrets)
     assert "2024-10-21-preview" not in secrets
+
+
+def test_a_key_is_found_in_base64() -> None:
+    secrets = searched(secrets_of(provider(), KEY))
+    assert without(f"{base64.b64encode(KEY.encode()).decode()} is it", secrets)[1] == 1
 
 
 def test_a_search_through_a_long_text_is_fast() -> None:

@@ -5,7 +5,15 @@ from __future__ import annotations
 TAGS = (
     *("think", "thinking", "thought", "thoughts", "reasoning", "reflection", "scratchpad", "analysis"),
     *("rationale", "seed:think", "mm:think", "antml:thinking", "longcat_think", "antThinking"),
-    *("chain_of_thought", "thought_process", "inner_monologue", "THINK", "Thinking"),
+    *(
+        "reasoning_content",
+        "thinking_trace",
+        "chain_of_thought",
+        "thought_process",
+        "inner_monologue",
+        "THINK",
+        "Thinking",
+    ),
 )
 MARKS = [(f"<{tag}>", f"</{tag}>") for tag in TAGS]
 MARKS += [
@@ -34,6 +42,12 @@ HEADED = [
     ("Thinking...\n", "\n...done thinking.\n"),
     ("Here is my thought process:\n", "\nHere is my response:\n"),
     ("**Thinking:**\n", "\n\n**Answer:**\n"),
+    (
+        '<details type="reasoning" done="true">\n<summary>Thought for 3 s</summary>\n> ',
+        "\n</details>\n",
+    ),
+    ("<details>\n<summary>My thinking</summary>\n\n", "\n\n</details>\n\n"),
+    ("```thinking\n", "\n```\n\n"),
     ("analysisWe need ", "assistantfinal"),
 ]
 """Under headings, in prose; only at the start of a text."""
@@ -60,6 +74,8 @@ PROSE = [
     "a < b > c",
     "Thinking Process: I just guess.",
     "analysis is my trade",
+    "<details><summary>The map</summary>Here be dragons.</details> Well?",
+    "```\nthinking\n``` is what the engine prints.",
     "<i>Reasoning</i> is what I do. &lt;3",
 ]
 """Answers of characters that only look like reasoning."""
