@@ -10,23 +10,24 @@ from bench.scores.player_measures import player_measures
 from bench.scores.rows import table_rows
 from bench.scores.rules import final_score
 from bench.site.cells import CellSummary, JudgeScores
-from bench.site.conversation_pages import PlayerResult
+from bench.site.conversation_pages import PlayerResult, PlayerSummary
 from bench.site.paths import scene_name
 
 
 def table_results(table: ScoreTable) -> list[PlayerResult]:
     """What pages need of each player, in the order of the table's players."""
-    results = {
-        rows.player: PlayerResult(rows.player, rows, player_measures(rows.player, ()), {}, {}, (), 0)
+    players = {
+        rows.player: (PlayerSummary(rows.player, player_measures(rows.player, ()), {}, {}), rows)
         for rows in table_rows(table)
     }
     for (player, character, situation), judges in table.verdicts.items():
         scene = scene_name(character, situation)
-        results[player].cells[scene] = _cell(table, (player, character, situation), judges)
-        results[player].texts[scene] = Scene(
+        summary, _ = players[player]
+        summary.cells[scene] = _cell(table, (player, character, situation), judges)
+        summary.texts[scene] = Scene(
             character_name=character, summary="", card="", situation_title=situation, situation=""
         )
-    return list(results.values())
+    return [PlayerResult(summary, rows, (), 0) for summary, rows in players.values()]
 
 
 def _cell(
@@ -36,7 +37,7 @@ def _cell(
     for judge, given in sorted(judges.items()):
         whole = len(given) == len(table.criteria)
         means = {name: float(score) for name, score in given.items()}
-        turns = {name: (score,) for name, score in given.items()}
+        turns: dict[str, tuple[int | float, ...]] = {name: (score,) for name, score in given.items()}
         final = final_score(means) if whole else None
         scores.append(JudgeScores(judge, "counts" if whole else "failed", turns, means, final))
     finals = [one.final for one in scores if one.final is not None]
