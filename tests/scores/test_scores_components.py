@@ -240,9 +240,10 @@ def test_the_cheapest_design_reaches_its_goal_and_one_scene_less_does_not(
         "erho2": made.erho2,
         "difference": made.detectable_difference,
     }
-    assert reached[goal] is not None
-    assert reached[goal] == pytest.approx(value, rel=0.05)
-    assert (reached[goal] <= value) if goal == "difference" else (reached[goal] >= value)
+    found = reached[goal]
+    assert found is not None
+    assert found == pytest.approx(value, rel=0.05)
+    assert (found <= value) if goal == "difference" else (found >= value)
     others = [
         row for row in design_study(published, study, None).designs if row.judge_calls < made.judge_calls
     ]
