@@ -11,10 +11,12 @@ import pytest
 
 from bench.chat.answers import Answer, answer_from
 from bench.chat.requests import Reply
-from bench.protocols.pingpong_v2 import CRITERIA
+from bench.protocol_facts import facts_of
 from bench.records import Conversation, Judgement
 from tests.replies.reasoning_marks import MARKS
 from tests.tiny import Script, Tiny, make_tiny, ok
+
+CRITERIA = facts_of("pingpong_v2").criteria
 
 SAID = "I keep the lamp lit."
 THOUGHT = "A stranger greets me."

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from bench.boards.git import git
-from bench.results import NOT_SUITES, ResultsTree
+from bench.results import ResultsTree
+from bench.slugs import NOT_SUITES
 
 
 @dataclass(frozen=True)

@@ -36,8 +36,12 @@ def version_link(older: tuple[ResultsTree, Frames], newer: tuple[ResultsTree, Fr
     }
     if copies:
         notes = (*notes, f"{len(copies)} conversations are the same in both versions, and do not count")
+    before, after = (
+        robust_grid(frames, standard_weightings(frames.criteria)[EQUAL]) for frames in (old, new)
+    )
     return linked(
-        *(robust_grid(frames, standard_weightings(frames.criteria)[EQUAL]) for frames in (old, new)),
+        before,
+        after,
         anchors,
         again,
         names=names,

@@ -85,7 +85,9 @@ class CellSummary:
 def judge_scores(judgement: Judgement, conversation: Conversation) -> JudgeScores:
     """The scores of one judgement of ``conversation``."""
     means = criterion_means(judgement)
-    turns = {name: tuple(turn.scores[name] for turn in judgement.turns) for name in means}
+    turns: dict[str, tuple[int | float, ...]] = {
+        name: tuple(turn.scores[name] for turn in judgement.turns) for name in means
+    }
     return JudgeScores(
         judgement.judge, standing_of(judgement, conversation), turns, means, final_score(means)
     )
