@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from functools import lru_cache
-from typing import Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
@@ -163,6 +163,15 @@ def _is_first(repeat: int) -> bool:
     return repeat == 1
 
 
+Repeat = Annotated[int, Field(ge=1, le=MOST_REPEATS, exclude_if=_is_first)]
+"""Number of a sample: 2 is the first repeat. Left out where it is 1."""
+
+
+def numbered(name: str, repeat: int) -> str:
+    """The name of a sample of the cell called ``name``: in files, on pages and in messages."""
+    return name if _is_first(repeat) else f"{name}.{repeat}"
+
+
 class Cell(Record):
     """What a conversation is of: the coordinates that its file path repeats."""
 
@@ -173,8 +182,13 @@ class Cell(Record):
     player: str
     character: str
     situation: str
-    repeat: int = Field(default=1, ge=1, le=MOST_REPEATS, exclude_if=_is_first)
+    repeat: Repeat = 1
     """Number of the sample: 2 is the first repeat. Left out where it is 1."""
+
+    @property
+    def name(self) -> str:
+        """The cell's name in messages: character, situation and, from 2, the number of the repeat."""
+        return numbered(f"{self.character}.{self.situation}", self.repeat)
 
     def cell(self) -> Cell:
         """The coordinates alone."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 import tomllib
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args, get_origin
 
@@ -61,11 +61,34 @@ def read_toml(path: Path, hint: str = CHECK_PATH, *, root: Path | None = None) -
         raise CatalogError(fault, where=str(path), hint="Fix the syntax at that place.") from None
 
 
-def entry_from(kind: type[E], data: object, where: str) -> E:
-    """``data`` as an entry of ``kind``. Raises CatalogError that names ``where``, each key and what to do."""
+def located(path: Path | str, key: Sequence[int | str], text: str) -> str:
+    """``path`` with the line of ``key`` in the TOML ``text``, or of the innermost table around it."""
+    table: list[str] = []
+    line, depth = 0, 0
+    for number, content in enumerate(text.split("\n"), 1):
+        here = _KEY.match(content)
+        if here is None:
+            continue
+        names = [name.strip(" \"'") for name in (here["table"] or here["key"]).split(".")]
+        table = names if here["table"] else table
+        place = names if here["table"] else [*table, *names]
+        if len(place) > depth and list(key[: len(place)]) == place:
+            line, depth = number, len(place)
+    return f"{path}:{line}" if line else str(path)
+
+
+_KEY = re.compile(r"""\s*(?:\[(?P<table>[^\[\]]+)\]|(?P<key>[\w."' -]+?)\s*=)""")
+
+
+def entry_from(kind: type[E], data: object, where: str, *, text: str = "") -> E:
+    """``data`` as an entry of ``kind``. Raises CatalogError that names ``where``, each key and what to do.
+
+    ``text``: the TOML that ``data`` is from; with it, the error names the line of the first fault.
+    """
     try:
         return kind.model_validate(data)
     except ValidationError as error:
+        where = located(where, error.errors()[0]["loc"], text)
         faults, hints = zip(*_faults(error, kind), strict=True)
         hint = " ".join(dict.fromkeys(filter(None, hints)))
         raise CatalogError("; ".join(faults), where=where, hint=hint) from None

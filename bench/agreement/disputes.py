@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from bench.agreement.panel import ITEM_COLUMNS, Judged, Panel
-from bench.records import Record
+from bench.records import Record, Repeat
 from bench.scores.paper import DIGITS, published
 
 LIMIT = 30
@@ -30,6 +30,7 @@ class Dispute(Record):
     player: str | None
     character: str | None
     situation: str | None
+    repeat: Repeat = 1
     criterion: str
     people: float
     """Mean score of the annotators."""

@@ -12,7 +12,7 @@ from bench.scores.bootstrap import NOISE_DECIMALS
 
 FINAL = "final"
 """Used beside the criteria: the mean of all of them, for an item that has all."""
-ITEM_COLUMNS = ("item", "player", "character", "situation")
+ITEM_COLUMNS = ("item", "player", "character", "situation", "repeat")
 
 
 @dataclass(frozen=True)
@@ -34,8 +34,8 @@ class Judged:
     """Judge to the players that are the same model, if there are any."""
     turns: pd.DataFrame = field(default_factory=pd.DataFrame)
     """item, judge, criterion, turn, score: what the scores are means of; empty if unknown."""
-    scenes: Mapping[str, tuple[str, str, str]] = field(default_factory=dict)
-    """Item to the player, character and situation of its conversation in this suite."""
+    scenes: Mapping[str, tuple[str, str, str, int]] = field(default_factory=dict)
+    """Item to the player, character, situation and repeat of its conversation in this suite."""
     suite: str = ""
     changed: tuple[str, ...] = ()
     """Items whose conversation has changed since people read it."""
@@ -52,7 +52,7 @@ class Panel:
     language: str
     criteria: tuple[str, ...]
     items: pd.DataFrame
-    """One row per item. Columns ITEM_COLUMNS; the last three are None if unknown."""
+    """One row per item. Columns ITEM_COLUMNS; player, character and situation are None if unknown."""
     ratings: pd.DataFrame
     """item, annotator, criterion, score: float64, NaN if the annotator gave none."""
     judged: tuple[Judged, ...]

@@ -16,10 +16,10 @@ from bench.agreement.report import REFUSALS
 from bench.catalog import Catalog
 from bench.errors import UserError
 from bench.results import ResultsTree
-from bench.results.studies import SceneKey, Study, StudyFile, StudyItem, message_hashes
+from bench.results.studies import Study, StudyFile, StudyItem, TalkKey, message_hashes
 from bench.scores.analyses.preference import judge_models
 from bench.scores.analyses.scenes import judge_finals
-from bench.scores.frame import SCENE, Frames
+from bench.scores.frame import SCENE, VERDICT, Frames
 from bench.scores.policy import scale_of
 
 
@@ -47,7 +47,7 @@ def study_panel(
     if refusals not in REFUSALS:
         raise UserError(f"unknown policy for refusals {refusals!r}", hint=f"One of {', '.join(REFUSALS)}.")
     items = [
-        (item.item, item.player, item.character, item.situation)
+        (item.item, item.player, item.character, item.situation, item.repeat)
         for item in sorted(file.items, key=lambda item: item.item)
     ]
     return Panel(
@@ -69,25 +69,25 @@ def has_judges(file: StudyFile, tree: ResultsTree, frames: Frames) -> bool:
 
 def _match(
     file: StudyFile, tree: ResultsTree, frames: Frames
-) -> tuple[dict[str, SceneKey], list[str], list[str]]:
+) -> tuple[dict[str, TalkKey], list[str], list[str]]:
     return match(file.items, message_hashes(tree, frames.suite, frames.language, frames.version))
 
 
 def match(
-    items: Sequence[StudyItem], conversations: Mapping[SceneKey, str]
-) -> tuple[dict[str, SceneKey], list[str], list[str]]:
+    items: Sequence[StudyItem], conversations: Mapping[TalkKey, str]
+) -> tuple[dict[str, TalkKey], list[str], list[str]]:
     """(the scene of each item with the same messages, items whose scene now has other messages, the rest).
 
     If several conversations have the item's messages, the item's own scene must be one of them.
     """
-    by_hash: dict[str, list[SceneKey]] = {}
+    by_hash: dict[str, list[TalkKey]] = {}
     for scene, sha256 in conversations.items():
         by_hash.setdefault(sha256, []).append(scene)
-    scenes: dict[str, SceneKey] = {}
+    scenes: dict[str, TalkKey] = {}
     changed: list[str] = []
     unmatched: list[str] = []
     for item in items:
-        own = (item.player, item.character or "", item.situation or "")
+        own = (item.player, item.character or "", item.situation or "", item.repeat)
         equal = by_hash.get(item.conversation_sha256, [])
         if own in equal or len(equal) == 1:
             scenes[item.item] = own if own in equal else equal[0]
@@ -130,11 +130,11 @@ def _judged(
     )
 
 
-def _scores(frames: Frames, refusals: str, item_of: Mapping[SceneKey, str]) -> pd.DataFrame:
+def _scores(frames: Frames, refusals: str, item_of: Mapping[TalkKey, str]) -> pd.DataFrame:
     """Each judge's mean over turns: item, judge, criterion, score."""
     judged = frames.usable
     means = (frames.counting_means if refusals == "left-out" else frames.turn_means(judged)).reset_index()
-    rows = _of_items(means.melt([*SCENE, "judge"], var_name="criterion", value_name="score"), item_of)
+    rows = _of_items(means.melt(VERDICT, var_name="criterion", value_name="score"), item_of)
     if refusals == "lowest":
         refused = _of_items(judged[judged["refusal"]], item_of)
         keys = set(zip(refused["item"], refused["judge"], strict=True))
@@ -143,7 +143,7 @@ def _scores(frames: Frames, refusals: str, item_of: Mapping[SceneKey, str]) -> p
     return rows[["item", "judge", "criterion", "score"]].reset_index(drop=True)
 
 
-def _left_out(frames: Frames, refusals: str, item_of: Mapping[SceneKey, str]) -> dict[str, dict[str, int]]:
+def _left_out(frames: Frames, refusals: str, item_of: Mapping[TalkKey, str]) -> dict[str, dict[str, int]]:
     """Judge to reason to the number of matched items for which it has no score that counts."""
     table = _of_items(frames.judgements, item_of)
     reasons: dict[str, dict[str, int]] = {}
@@ -152,8 +152,10 @@ def _left_out(frames: Frames, refusals: str, item_of: Mapping[SceneKey, str]) ->
         failed = rows["status"] != "ok"
         stale = ~failed & rows["stale"]
         refused = ~failed & ~stale & rows["refusal"] & (refusals == "left-out")
+        due = sum(judge in frames.judges_of(key[1:3]) for key in item_of)
         counts = {
-            "not judged": len(item_of) - len(rows),
+            "not its turn": len(item_of) - due,
+            "not judged": due - len(rows),
             "judgement failed": int(failed.sum()),
             "judged other words": int(stale.sum()),
             "saw a refusal": int(refused.sum()),
@@ -162,9 +164,9 @@ def _left_out(frames: Frames, refusals: str, item_of: Mapping[SceneKey, str]) ->
     return reasons
 
 
-def _of_items(table: pd.DataFrame, item_of: Mapping[SceneKey, str]) -> pd.DataFrame:
+def _of_items(table: pd.DataFrame, item_of: Mapping[TalkKey, str]) -> pd.DataFrame:
     """The rows whose scene is an item, with a column ``item``; keys as plain text."""
-    keys = zip(*(table[name].astype(str) for name in SCENE), strict=True)
+    keys = zip(*(table[name].astype(str) for name in SCENE), table["repeat"].tolist(), strict=True)
     items = pd.Series([item_of.get(key) for key in keys], index=table.index, dtype="object")
     names = [name for name in ("judge", "criterion") if name in table]
     return table.assign(item=items)[items.notna()].astype(dict.fromkeys(names, "object"))

@@ -133,6 +133,7 @@ def _conversation(tree: ResultsTree, study: StudyFile, item: StudyItem) -> Conve
         player=item.player,
         character=item.character,
         situation=item.situation,
+        repeat=item.repeat,
     )
     talk = tree.conversation(cell)
     if talk is None:

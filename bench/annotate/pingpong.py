@@ -29,9 +29,9 @@ from bench.records import Criterion, Message, messages_sha256, sha256_of
 from bench.results import ResultsTree
 from bench.results.studies import (
     Annotation,
-    SceneKey,
     StudyFile,
     StudyItem,
+    TalkKey,
     find_study,
     message_hashes,
     write_study,
@@ -218,13 +218,14 @@ def read_records(
     return PublicStudy(file, reading, sum(sha256 in scenes for sha256 in items), assumed)
 
 
-def _item(study: str, line: Line, scene: SceneKey | None) -> StudyItem:
-    player, character, situation = scene or (line.record.player.model_name, *line.record.scene())
+def _item(study: str, line: Line, scene: TalkKey | None) -> StudyItem:
+    player, character, situation, repeat = scene or (line.record.player.model_name, *line.record.scene(), 1)
     return StudyItem(
         item=sha256_of(["item", study, line.sha256])[:ITEM_DIGITS],
         player=player,
         character=character,
         situation=situation,
+        repeat=repeat,
         conversation_sha256=line.sha256,
     )
 

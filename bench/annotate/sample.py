@@ -16,7 +16,7 @@ from bench.errors import UserError
 from bench.protocol_facts import facts_of
 from bench.records import Conversation, messages_sha256, sha256_of
 from bench.results import ResultsTree
-from bench.results.studies import SceneKey, StudyFile, StudyItem, find_study, study_folder, write_study
+from bench.results.studies import StudyFile, StudyItem, find_study, study_folder, write_study
 
 SIZES = {"en": 250, "ru": 265}
 """Default number of conversations by language: as many as people rated for the paper."""
@@ -32,11 +32,18 @@ class Candidate(NamedTuple):
     player: str
     character: str
     situation: str
+    repeat: int
     sha256: str
 
     @property
-    def scene(self) -> SceneKey:
-        return self.player, self.character, self.situation
+    def margins(self) -> tuple[str, str, str]:
+        """Its MARGINS."""
+        return self[:3]
+
+    @property
+    def key(self) -> tuple[str | int, ...]:
+        """What its random place depends on; the repeat only from the second sample on."""
+        return self[:3] if self.repeat == 1 else self[:4]
 
 
 @dataclass(frozen=True)
@@ -58,14 +65,18 @@ def draw_study(
     seed: int = 1,
     version: str | None = None,
     players: Sequence[str] = (),
+    repeats: Sequence[int] = (),
 ) -> Sample:
     """Draw a study of ``size`` conversations (default: SIZES), or of all if there are fewer.
 
-    ``version`` and ``players`` restrict the conversations. Raises UserError as :func:`candidates`.
+    ``version``, ``players`` and ``repeats`` (numbers of samples) restrict the conversations. Raises UserError
+    as :func:`candidates`.
     """
     criteria = guideline.criteria()
     asked = [criterion.name for criterion in criteria]
-    version, pool = candidates(tree, suite, language, version=version, players=players, criteria=asked)
+    version, pool = candidates(
+        tree, suite, language, version=version, players=players, repeats=repeats, criteria=asked
+    )
     size = size or SIZES.get(language, SIZE)
     chosen = draw(pool, size, seed, f"{suite} {version} {language}")
     items = [
@@ -74,6 +85,7 @@ def draw_study(
             player=candidate.player,
             character=candidate.character,
             situation=candidate.situation,
+            repeat=candidate.repeat,
             conversation_sha256=candidate.sha256,
         )
         for candidate in chosen
@@ -109,7 +121,7 @@ def save_new_study(results: Path, file: StudyFile) -> bool:
 
 def item_id(study: str, seed: int, candidate: Candidate) -> str:
     """The name of a conversation in a study. It reveals neither player nor judge."""
-    return sha256_of(["item", study, seed, *candidate.scene])[:ITEM_DIGITS]
+    return sha256_of(["item", study, seed, *candidate.key])[:ITEM_DIGITS]
 
 
 def candidates(
@@ -119,6 +131,7 @@ def candidates(
     *,
     version: str | None = None,
     players: Sequence[str] = (),
+    repeats: Sequence[int] = (),
     criteria: Sequence[str] = (),
 ) -> tuple[str, list[Candidate]]:
     """(the suite's version, its complete conversations sorted by scene), of these players or of all.
@@ -135,10 +148,11 @@ def candidates(
     pools: dict[str, list[Candidate]] = {}
     for player in players or known:
         for talk in tree.conversations(suite, language, player):
-            if talk.status == "complete" and version in (None, talk.version):
+            counts = not repeats or talk.repeat in repeats
+            if talk.status == "complete" and version in (None, talk.version) and counts:
                 _check_suitable(talk, criteria, where)
                 digest = messages_sha256(talk.messages)
-                candidate = Candidate(player, talk.character, talk.situation, digest)
+                candidate = Candidate(player, talk.character, talk.situation, talk.repeat, digest)
                 pools.setdefault(talk.version, []).append(candidate)
     if not pools:
         of = f" of version {version}" if version else ""
@@ -175,10 +189,10 @@ def draw(pool: Sequence[Candidate], size: int, seed: int, salt: str = "") -> lis
     character, and so on) were drawn least, then to the first in a random order that depends only on
     ``seed``, ``salt`` and the scene, so that it is the same on every machine.
     """
-    order = sorted(pool, key=lambda candidate: sha256_of([seed, salt, *candidate.scene]))
-    margins = [_levels([(candidate.scene[m],) for candidate in order]) for m in range(len(MARGINS))]
+    order = sorted(pool, key=lambda candidate: sha256_of([seed, salt, *candidate.key]))
+    margins = [_levels([(candidate.margins[m],) for candidate in order]) for m in range(len(MARGINS))]
     pairs = [
-        _levels([(candidate.scene[a], candidate.scene[b]) for candidate in order])
+        _levels([(candidate.margins[a], candidate.margins[b]) for candidate in order])
         for a, b in combinations(range(len(MARGINS)), 2)
     ]
     places = [*margins, *pairs]

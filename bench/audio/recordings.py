@@ -17,7 +17,7 @@ ENDINGS = sorted(set(FORMATS.values()))
 
 def recording_name(cell: Cell) -> str:
     """The path of a cell's answer in the folder, without its extension."""
-    return f"{cell.language}/{cell.character}.{cell.situation}"
+    return f"{cell.language}/{cell.name}"
 
 
 def recordings_of(folder: Path, cell: Cell) -> list[Path]:

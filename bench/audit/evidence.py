@@ -14,7 +14,7 @@ from bench.audit.reference import Reference
 from bench.audit.sounds import audit_sounds
 from bench.protocol_facts import facts_of
 from bench.protocols import reread
-from bench.records import Conversation, Judgement, messages_sha256
+from bench.records import Conversation, Judgement, messages_sha256, numbered
 from bench.results import ResultsTree
 from bench.results.facts import Tally, count_calls, standing_out
 from bench.scores.rules import is_stale
@@ -41,8 +41,8 @@ class Played:
     folder: Path
     conversations: dict[tuple[str, str, int], Conversation] = field(default_factory=dict)
     """By (character, situation, repeat)."""
-    judged: set[tuple[str, str, str]] = field(default_factory=set)
-    """(character, situation, judge), without repeats."""
+    judged: set[tuple[str, str, int, str]] = field(default_factory=set)
+    """(character, situation, repeat, judge)."""
 
 
 class EvidenceAudit:
@@ -119,8 +119,7 @@ class EvidenceAudit:
         record = self.files.judgement(path)
         if record is None:
             return False
-        if record.repeat == 1:
-            played.judged.add((record.character, record.situation, record.judge))
+        played.judged.add((record.character, record.situation, record.repeat, record.judge))
         count_calls(record, self.calls)
         self.judges.add(record.judge)
         conversation = played.conversations.get((record.character, record.situation, record.repeat))
@@ -146,6 +145,13 @@ class EvidenceAudit:
         suite, scenes = self.reference.suite, self.reference.scenes
         if suite is None or scenes is None:
             return
+        cell = (record.character, record.situation, record.repeat)
+        if record.repeat not in suite.repeats:
+            text = f"the suite asks for {len(suite.repeats)}, so it does not count"
+            self.findings.add("extra-repeat", path, text, "repeat")
+        if isinstance(record, Judgement) and cell[:2] in scenes and not self._asked([record.judge], cell):
+            text = f"it is not the turn of {record.judge} in this scene, so it does not count"
+            self.findings.add("unexpected-judge", path, text, "judge")
         if record.version != suite.entry.version:
             text = f"version {record.version}, the suite is at version {suite.entry.version}"
             self.findings.add("other-version", path, text, "version")
@@ -206,21 +212,29 @@ class EvidenceAudit:
     def _missing(self) -> None:
         """List missing cells: those of the suite if it is known, else those that other players have."""
         suite, scenes = self.reference.suite, self.reference.scenes
-        if scenes is None:
-            scenes = sorted({scene[:2] for played in self.played for scene in played.conversations})
-        judges = sorted(self.judges) if suite is None else suite.judges
+        cells = sorted({cell for played in self.played for cell in played.conversations})
+        if scenes is not None and suite is not None:
+            cells = [(*scene, repeat) for scene in scenes for repeat in suite.repeats]
         for played in self.played:
-            for scene in scenes:
-                self._missing_of(played, scene, judges)
+            for cell in cells:
+                judges = sorted(self.judges) if suite is None else self._asked(suite.judges, cell)
+                self._missing_of(played, cell, judges)
 
-    def _missing_of(self, played: Played, scene: tuple[str, str], judges: Sequence[str]) -> None:
-        name = ".".join(scene)
-        conversation = played.conversations.get((*scene, 1))
+    def _asked(self, judges: Sequence[str], cell: tuple[str, str, int]) -> Sequence[str]:
+        """Those of ``judges`` whose turn it is in a cell, as far as the suite is known."""
+        suite = self.reference.suite
+        if suite is None or self.reference.scenes is None:
+            return judges
+        return suite.asked(judges, cell[:2], self.reference.rota)
+
+    def _missing_of(self, played: Played, cell: tuple[str, str, int], judges: Sequence[str]) -> None:
+        name = numbered(f"{cell[0]}.{cell[1]}", cell[2])
+        conversation = played.conversations.get(cell)
         if conversation is None:
             text = f"{name} has not been played"
             self.findings.add("missing-conversation", played.folder / "conversations", text)
         elif conversation.status == "complete":
             for judge in judges:
-                if (*scene, judge) not in played.judged:
+                if (*cell, judge) not in played.judged:
                     path = self.tree.judgement_path(conversation, judge).parent
                     self.findings.add("missing-judgement", path, f"{name} has not been judged by {judge}")

@@ -46,6 +46,8 @@ CODES: dict[str, tuple[Severity, str]] = {
     "missing-conversation": ("warning", "a scene of the suite that the player has not played"),
     "missing-judgement": ("warning", "a complete conversation that a judge of the suite has not judged"),
     "unexpected-cell": ("warning", "a scene that the suite does not have"),
+    "unexpected-judge": ("warning", "judges rotate, and it was not this judge's turn"),
+    "extra-repeat": ("note", "a repeat beyond those of the suite"),
     "duplicate-messages": ("warning", "two conversations have the same messages, word for word"),
     "not-canonical": ("warning", "the bytes differ from the canonical form"),
     "redacted": ("warning", "replies repeated an API key or other credential, which was removed"),

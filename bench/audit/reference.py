@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from bench.audit.findings import Findings
 from bench.audit.places import BoardFiles
@@ -13,6 +14,7 @@ from bench.protocol_facts import facts_of
 from bench.protocols import Protocol, protocol_for
 from bench.records import Conversation, Judgement
 from bench.suites import Suite
+from bench.suites.rotation import Rota
 
 
 @dataclass(frozen=True)
@@ -27,6 +29,13 @@ class Reference:
     def scenes(self) -> list[tuple[str, str]] | None:
         """(character, situation) of every scene that a player should have; None if unknown."""
         return None if self.protocol is None else self.protocol.scenes.pairs
+
+    @cached_property
+    def rota(self) -> Rota | None:
+        """The judges of each scene; None if all judge, or the suite is unknown."""
+        if self.suite is None or self.protocol is None:
+            return None
+        return self.suite.rota(self.protocol.language)
 
     def knows_model(self, name: str) -> bool:
         """Whether the catalog has the model ``name`` and, for recordings, whether their folder exists."""

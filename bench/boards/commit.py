@@ -54,29 +54,32 @@ def committable(tree: ResultsTree, suites: Mapping[str, Suite]) -> tuple[list[Re
 
 def _fault(tree: ResultsTree, suite: Suite, language: str, player: str) -> str:
     """What keeps a player's evidence from being committed; empty where nothing does."""
-    every = ResultsTree(tree.root, repeat=None)
-    talks = every.conversations(suite.id, language, player)
+    talks = tree.conversations(suite.id, language, player)
     conversations = {(c.character, c.situation, c.repeat): c for c in talks}
-    judgements = list(every.judgements(suite.id, language, player))
+    judgements = list(tree.judgements(suite.id, language, player))
     pairs = suite.language(language).pairs
-    missing = [pair for pair in pairs if (*pair, 1) not in conversations]
+    due = [(*pair, repeat) for pair in pairs for repeat in suite.repeats]
+    missing = [cell for cell in due if cell not in conversations]
     if missing:
-        return f"{len(missing)} of {len(pairs)} conversations missing"
+        return f"{len(missing)} of {len(due)} conversations missing"
     for conversation in conversations.values():
         for audio in sounds_of(conversation):
             if not tree.audio_path(conversation, audio).is_file():
-                return f"{conversation.character}.{conversation.situation}: its sound file is missing"
+                return f"{conversation.name}: its sound file is missing"
     records: list[Conversation | Judgement] = [*conversations.values(), *judgements]
     for record in records:
         fault = _record_fault(record, suite, player, conversations)
         if fault:
-            return f"{record.character}.{record.situation}: {fault}"
-    done = {(j.character, j.situation, j.judge) for j in judgements if j.repeat == 1}
+            return f"{record.name}: {fault}"
+    done = {(j.character, j.situation, j.repeat, j.judge) for j in judgements}
+    rota = suite.rota(language)
     for judge in suite.judges:
         lacking = [
-            pair
-            for pair in pairs
-            if conversations[*pair, 1].status == "complete" and (*pair, judge) not in done
+            cell
+            for cell in due
+            if suite.asked([judge], cell[:2], rota)
+            and conversations[cell].status == "complete"
+            and (*cell, judge) not in done
         ]
         if lacking:
             return f"{len(lacking)} judgements by {judge} missing"

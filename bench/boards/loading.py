@@ -86,8 +86,9 @@ def load_board(
 ) -> LoadedBoard:
     """Load the evidence of one board and return it with the board.
 
-    For a suite that ``prompts`` defines, only the judges and scenes of the suite count: a judge added to some
-    players only would tilt the comparison. For any other suite, all judges and scenes in the results count.
+    For a suite that ``prompts`` defines, only the judges, scenes and repeats of the suite count: a judge
+    added to some players only would tilt the comparison. Where its judges rotate, only those whose turn it is
+    count in a scene. For any other suite, everything in the results counts.
 
     Args:
         results: The results folder.
@@ -118,6 +119,10 @@ def load_board(
     if measures:
         frames = with_measures(frames, tree)
     frames = frames.only_judges(_chosen(judges, frames) or counting_judges(rules, present))
+    if rules and tree.repeat is None:
+        frames = frames.only_samples(rules.repeats)
+    if rules and (rota := rules.rota(language)):
+        frames = frames.rotated({scene: rules.asked(frames.judges, scene, rota) for scene in rota})
     return LoadedBoard(
         frames=frames,
         scenes=rules.language(language).pairs if rules else None,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from decimal import Decimal
+from itertools import product
 
 from bench.catalog import Catalog
 from bench.errors import CatalogError
@@ -24,23 +25,25 @@ def stale_evidence(frames: Frames, suite: Suite, catalog: Catalog) -> StaleEvide
     except CatalogError:
         return None
     judges = [judge for judge in frames.judges if judge in catalog.models or judge in suite.judges]
-    plan = Plan()
+    plan, rota = Plan(), suite.rota(frames.language)
     players: Counter[str] = Counter()
     judgements = 0
     for player in filter(catalog.models.__contains__, frames.names):
-        for cell in protocol.cells(player):
-            key = (player, cell.character, cell.situation)
+        for repeat, first in product(frames.samples, protocol.cells(player)):
+            cell = first.model_copy(update={"repeat": repeat})
+            key = (player, cell.character, cell.situation, repeat)
+            asked = suite.asked(judges, key[1:3], rota)
             made = frames.inputs.get(key)
             again = made is not None and made[0] != protocol.conversation_fingerprint(cell)
             old = []
-            for judge in judges:
+            for judge in asked:
                 verdict = frames.inputs.get((*key, judge))
                 if verdict and verdict[0] != protocol.judgement_fingerprint(cell, judge, verdict[1]):
                     old.append(judge)
             players[player] += again
             judgements += len(old)
             if again or old:
-                needed = tuple(judges if again else old)
+                needed = tuple(asked if again else old)
                 plan.work.append(
                     CellWork(cell=cell, turns=0, calls=0, talk=again, judges=needed, conversation=None)
                 )

@@ -108,9 +108,11 @@ def sample(
     """
     from bench.annotate.guideline import load_guideline
     from bench.annotate.sample import draw_study, save_new_study
+    from bench.boards.loading import all_suites
     from bench.results.studies import study_folder
 
     folder = study_folder(where.results, study)
+    defined = all_suites(where.prompts).get(suite_name)
     drawn = draw_study(
         where.evidence(suite_name, [language]),
         load_guideline(where.prompts, guideline or language),
@@ -121,6 +123,7 @@ def sample(
         seed=seed,
         version=suite_version,
         players=players,
+        repeats=defined.repeats if defined else (),
     )
     new = save_new_study(where.results, drawn.file)
     count, asked = len(drawn.file.items), drawn.file.asked or 0

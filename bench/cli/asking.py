@@ -78,10 +78,9 @@ def asking(players: str) -> Callable[[F], F]:
         click.option(
             "--repeat",
             type=click.IntRange(1, MOST_REPEATS),
-            default=1,
             metavar="N",
-            help="Number of the sample. 2 is a second, independent sample of every scene, with records of its"
-            " own. `bench analyse` compares it with the first.",
+            help="Only repeat N of every scene: an independent sample with records of its own. It may be one"
+            " more than the suite's `repeats`; `bench analyse --repeat N` compares it with the first.",
         ),
     )
     return lambda command: _with_options(command, options)

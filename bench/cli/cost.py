@@ -64,8 +64,7 @@ def _rows(
                     if not players or info.player in players:
                         yield (*board, info.player)
 
-    every = ResultsTree(tree.root, repeat=None)
-    return [row for who in chosen() for row in cost_rows(every.conversations(*who), every.judgements(*who))]
+    return [row for who in chosen() for row in cost_rows(tree.conversations(*who), tree.judgements(*who))]
 
 
 def shown_cost(took: Took) -> str:

@@ -34,6 +34,7 @@ from bench.records import (
     PlayerInfo,
     Record,
     canonical,
+    numbered,
     sha256_of,
 )
 from bench.results.score_tables import ScoreSource, ScoreTable, read_score_table, read_source
@@ -82,10 +83,10 @@ def _record_error(error: ValidationError, data: bytes, path: Path) -> RecordErro
 class ResultsTree:
     """One results folder.
 
-    ``repeat``: the sample whose conversations and judgements are listed; None: all of them.
+    ``repeat``: list conversations and judgements of this sample only.
     """
 
-    def __init__(self, root: Path, *, repeat: int | None = 1) -> None:
+    def __init__(self, root: Path, *, repeat: int | None = None) -> None:
         self.root = root
         self.repeat = repeat
 
@@ -234,7 +235,7 @@ class ResultsTree:
         """Delete the sound files of a discarded conversation, except those that another conversation uses."""
         if not sounds_of(record):
             return
-        every = ResultsTree(self.root, repeat=None)
+        every = ResultsTree(self.root)
         talks = every.conversations(record.suite, record.language, record.player)
         used = {audio.sha256 for talk in talks for audio in sounds_of(talk)}
         for audio in sounds_of(record):
@@ -253,7 +254,9 @@ class ResultsTree:
         data["digest"] = sha256_of({key: value for key, value in data.items() if key != "digest"})
         folder = f"{self.root}/{slug(data['suite'])}/{slug(data['language'])}/{slug(data['player'])}"
         kind = f"judgements/{slug(data['judge'])}" if "judge" in data else "conversations"
-        name = f"{slug(data['character'])}.{slug(data['situation'])}.json"
+        name = (
+            numbered(f"{slug(data['character'])}.{slug(data['situation'])}", data.get("repeat", 1)) + ".json"
+        )
         # For text and integers in sorted dicts this equals canonical(data), in a tenth of the time.
         writer.write(f"{folder}/{kind}/{name}", to_json(data, indent=2) + b"\n")
 
@@ -281,8 +284,7 @@ def _bytes(record: Record) -> bytes:
 
 
 def _cell_file(cell: Cell) -> str:
-    number = f".{cell.repeat}" if cell.repeat > 1 else ""
-    return f"{slug(cell.character)}.{slug(cell.situation)}{number}.json"
+    return numbered(f"{slug(cell.character)}.{slug(cell.situation)}", cell.repeat) + ".json"
 
 
 def _folders(parent: Path) -> list[Path]:

@@ -18,7 +18,7 @@ from pydantic import Field
 
 from bench.errors import RecordError, UserError
 from bench.files import write_atomically
-from bench.records import SCHEMA_VERSION, Criterion, Record, canonical, messages_sha256
+from bench.records import SCHEMA_VERSION, Criterion, Record, Repeat, canonical, messages_sha256
 from bench.results import ResultsTree, read_record
 from bench.slugs import slug
 
@@ -39,6 +39,8 @@ class StudyItem(Record):
     player: str = Field(min_length=1)
     character: str | None = None
     situation: str | None = None
+    repeat: Repeat = 1
+    """Number of the sample; left out where it is 1."""
     conversation_sha256: str
     """SHA-256 of the messages that annotators see (bench.records.messages_sha256)."""
 
@@ -149,14 +151,14 @@ class Study:
         )
 
 
-SceneKey = tuple[str, str, str]
-"""Player, character and situation of a conversation."""
+TalkKey = tuple[str, str, str, int]
+"""Player, character, situation and repeat of a conversation."""
 
 
-def message_hashes(tree: ResultsTree, suite: str, language: str, version: str = "") -> dict[SceneKey, str]:
+def message_hashes(tree: ResultsTree, suite: str, language: str, version: str = "") -> dict[TalkKey, str]:
     """SHA-256 of the messages of every complete conversation of a board (of one version if given)."""
     return {
-        (talk.player, talk.character, talk.situation): messages_sha256(talk.messages)
+        (talk.player, talk.character, talk.situation, talk.repeat): messages_sha256(talk.messages)
         for info in tree.players(suite, language)
         for talk in tree.conversations(suite, language, info.player)
         if talk.status == "complete" and version in ("", talk.version)

@@ -25,8 +25,8 @@ class Part:
     retry_failed: bool = False
     refresh_stale: bool = False
     shard: Shard | None = None
-    repeat: int = 1
-    """Number of the sample; 2 is the first repeat."""
+    repeat: int | None = None
+    """Only this sample of each scene; None: all repeats of the suite."""
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ def judge_suite(
     retry_failed: bool = False,
     refresh_stale: bool = False,
     shard: Shard | None = None,
-    repeat: int = 1,
+    repeat: int | None = None,
     reparse: bool = False,
     batch: bool = False,
     poll_seconds: float = 30.0,
@@ -91,9 +91,10 @@ def _reparse(job: Job, judges: Sequence[str]) -> tuple[int, int]:
     tree = job.tree
     suite, language = job.protocol.suite.id, job.protocol.language
     for player in job.players:
-        conversations = {(c.character, c.situation): c for c in tree.conversations(suite, language, player)}
+        talks = tree.conversations(suite, language, player)
+        conversations = {(c.character, c.situation, c.repeat): c for c in talks}
         for record in tree.judgements(suite, language, player):
-            conversation = conversations.get((record.character, record.situation))
+            conversation = conversations.get((record.character, record.situation, record.repeat))
             if (judges and record.judge not in judges) or conversation is None:
                 continue
             if record.conversation_sha256 != messages_sha256(conversation.messages):

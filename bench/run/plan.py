@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from decimal import Decimal
 from functools import partial
+from itertools import product
 from typing import Literal
 
 from bench.catalog import Catalog
@@ -67,7 +68,9 @@ def make_plan(
     refresh_stale: bool = False,
     shard: Shard | None = None,
 ) -> Plan:
-    """Plan what ``players`` need, or one shard of it, of the sample that ``tree`` lists.
+    """Plan what ``players`` need, or one shard of it: all repeats of the suite, or the sample of ``tree``.
+
+    Where judges rotate, each scene is planned for those of ``judges`` whose turn it is.
 
     Without ``talk``, only judgements of complete conversations are planned. Temporary failures are always
     retried; ``retry_failed`` retries all, and ``refresh_stale`` replaces results whose inputs have changed.
@@ -81,10 +84,13 @@ def make_plan(
             return retry_failed or bool(temporary)
         return state == "missing" or (state == "stale" and refresh_stale)
 
+    suite, rota = protocol.suite, protocol.suite.rota(protocol.language)
     for player in players:
-        for first in protocol.cells(player) if shard is None else shard.cells(protocol, player):
-            cell = first.model_copy(update={"repeat": tree.repeat or 1})
-            item = _cell_work(plan, protocol, tree, cell, judges, talk, wanted)
+        cells = protocol.cells(player) if shard is None else shard.cells(protocol, player)
+        for repeat, first in product([tree.repeat] if tree.repeat else suite.repeats, cells):
+            cell = first.model_copy(update={"repeat": repeat})
+            asked = suite.asked(judges, (cell.character, cell.situation), rota)
+            item = _cell_work(plan, protocol, tree, cell, asked, talk, wanted)
             if item.talk or item.judges:
                 plan.work.append(item.model_copy(update={"anew": retry_failed or refresh_stale}))
     _order(plan)

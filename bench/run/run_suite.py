@@ -23,7 +23,7 @@ def run_suite(
     retry_failed: bool = False,
     refresh_stale: bool = False,
     shard: Shard | None = None,
-    repeat: int = 1,
+    repeat: int | None = None,
     max_cost: Decimal | None = None,
     unknown_prices: bool = False,
     cluster: str | None = None,
@@ -41,7 +41,8 @@ def run_suite(
         retry_failed: Retry recorded failures, whatever the cause; default: temporary ones.
         refresh_stale: Re-run and replace results whose prompts or parameters have changed.
         shard: One part of the cells, for several machines; default: all.
-        repeat: Number of the sample: 2 plays every scene a second time, independent of the first.
+        repeat: Only this sample of each scene, which may be one more than the suite asks for; default: all
+            repeats of the suite.
         max_cost: US dollars. Once they are spent, no further call is sent that may cost anything.
         unknown_prices: With ``max_cost``, call models of unknown price anyway.
         cluster: Address of a Dask scheduler whose workers do the work.

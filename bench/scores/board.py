@@ -163,6 +163,10 @@ class Board(Record):
     rows: tuple[BoardRow, ...]
     other_judges: tuple[str, ...] = ()
     """Judges whose judgements do not count: the suite does not name them. Left out where empty."""
+    repeats: int | None = None
+    """How often each scene is played; left out where once."""
+    judges_per_scene: int | None = None
+    """How many of the judges score each scene; left out where all do."""
     absent_judges: tuple[str, ...] = ()
     """Judges that the suite names and that have judged nothing. Left out where empty."""
     stale: StaleEvidence | None = None
@@ -211,6 +215,8 @@ def board_of(
         weights=main_weights,
         weightings={name: dict(weightings[name]) for name in weightings if name != main},
         judges=frames.judges,
+        repeats=len(frames.samples) if len(frames.samples) > 1 else None,
+        judges_per_scene=None if frames.asked is None else max(map(len, frames.asked.values()), default=0),
         median_length=median,
         resamples=resamples,
         seed=seed,
@@ -243,7 +249,8 @@ def paper_numbers(
 
     Columns: those of :func:`bench.scores.paper.player_scores`, avg_length, length_factor, refusal_ratio.
     """
-    conversations = paper.conversation_scores(paper.judge_scores(frames, weightings))
+    talks = paper.conversation_scores(paper.judge_scores(frames, weightings))
+    conversations = paper.over_repeats(talks)
     scored = pd.Series(0.0, index=sorted(set(conversations.index.get_level_values("player"))))
     terms = paper.length_terms(frames, scored)
     factors = {str(name): float(factor) for name, factor in terms["factor"].items()}
@@ -256,6 +263,7 @@ def paper_numbers(
     )
     for name in weightings if len(table) else ():
         table[paper.norm_column(name)] += paper.length_terms(frames, table[paper.final_column(name)])["shift"]
+    table["conversations_scored"] = talks.groupby(level="player").size().reindex(table.index)
     table = table.reindex(pd.Index(frames.names, name="player"))
     facts, lengths = facts_of(frames.protocol), paper.answer_lengths(frames.conversations)
     ratios = paper.refusal_ratios(frames.usable) if facts.published_scale is None else {}
@@ -282,7 +290,7 @@ def _counts(frames: Frames, scenes: list[Scene]) -> pd.DataFrame:
         columns={"conversations_complete": "conversations"}
     )
     table["judgements_ok"] += table["judgements_repaired"]
-    table["judgements_expected"] = len(scenes) * len(frames.judges)
+    table["judgements_expected"] = states.sum(axis=1)
     pairs = sorted(set(zip(frames.judgements["player"], frames.judgements["judge"], strict=True)))
     costs = pd.concat([frames.conversations[["player", "cost"]], frames.judgements[["player", "cost"]]])
     by_player = {name: list(group) for name, group in costs.groupby("player")["cost"]}

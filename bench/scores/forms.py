@@ -63,7 +63,7 @@ _GAPS = {
 def to_json(board: Board) -> str:
     """board.json: canonical JSON, the same bytes on every machine. Unknown numbers are null."""
     data = board.model_dump(mode="json")
-    for name in ("stale", "other_judges", "absent_judges"):
+    for name in ("stale", "other_judges", "absent_judges", "repeats", "judges_per_scene"):
         if not data[name]:
             del data[name]
     for row, board_row in zip(data["rows"], board.rows, strict=True):

@@ -2,9 +2,9 @@
 
 Three tables, each sorted by its key columns, so the order of files does not matter:
 
-``scores``         one row per (player, character, situation, turn, judge, criterion)
-``judgements``     one row per (player, character, situation, judge)
-``conversations``  one row per (player, character, situation)
+``scores``         one row per (player, character, situation, repeat, turn, judge, criterion)
+``judgements``     one row per (player, character, situation, repeat, judge)
+``conversations``  one row per (player, character, situation, repeat)
 """
 
 from __future__ import annotations
@@ -14,19 +14,23 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate
 
+import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from bench.errors import RecordError
 from bench.protocol_facts import facts_of
-from bench.records import PlayerInfo
+from bench.records import PlayerInfo, numbered
 from bench.results import ResultsTree
 from bench.results.facts import SAID, Tally, summed
 from bench.scores.measures import MEASURES, measures_of, texts_of
 from bench.scores.rows import Inputs, PlayerRows, player_rows, table_rows
 
 SCENE = ["player", "character", "situation"]
+"""Columns that name a player's scene within a board: the resampling unit, over all its repeats."""
+TALK = [*SCENE, "repeat"]
 """Columns that name a conversation within a board."""
-VERDICT = [*SCENE, "judge"]
+VERDICT = [*TALK, "judge"]
 """Columns that name a judgement within a board."""
 
 _KEYS = {
@@ -35,6 +39,7 @@ _KEYS = {
     "player": "player id",
     "character": "character id",
     "situation": "situation id",
+    "repeat": "number of the sample: 2 is the first repeat",
 }
 COLUMNS: dict[str, dict[str, str]] = {
     "scores": {
@@ -80,6 +85,7 @@ COLUMNS: dict[str, dict[str, str]] = {
 """What each column of each table means; :func:`with_measures` adds others."""
 
 _TYPES = {
+    "repeat": "int64",
     "turn": "int64",
     "turns": "int64",
     "answer_characters": "int64",
@@ -110,9 +116,13 @@ class Frames:
     scores: pd.DataFrame
     judgements: pd.DataFrame
     conversations: pd.DataFrame
-    openings: Mapping[tuple[str, str, str], str] = field(default_factory=dict)
-    """By player, character and situation, what two runs share if one may be a copy of the other; see
+    openings: Mapping[tuple[str, str, str, int], str] = field(default_factory=dict)
+    """By player, character, situation and repeat, what two runs share if one may be a copy of the other; see
     :func:`bench.scores.rows.opening_of`."""
+    samples: tuple[int, ...] = (1,)
+    """Numbers of the samples that every scene should have."""
+    asked: Mapping[tuple[str, str], tuple[str, ...]] | None = None
+    """Where judges rotate: those whose turn it is, by (character, situation); None: all judges everywhere."""
     inputs: Inputs = field(default_factory=dict)
     """Fingerprints of what the records were made from."""
     calls: Tally = field(default_factory=dict)
@@ -141,7 +151,7 @@ class Frames:
         """Rows of ``judgements`` with a verdict on a conversation that is complete and unchanged since."""
         complete = self.conversations[self.conversations["status"] == "complete"]
         verdicts = self.judgements[(self.judgements["status"] == "ok") & ~self.judgements["stale"]]
-        return rows_with(verdicts, complete, SCENE)
+        return rows_with(verdicts, complete, TALK)
 
     @cached_property
     def counting(self) -> pd.DataFrame:
@@ -167,6 +177,37 @@ class Frames:
         means = rows.groupby([*VERDICT, "criterion"])["score"].mean().unstack("criterion")
         return means.reindex(columns=list(self.criteria)).rename_axis(columns=None)
 
+    def judges_of(self, scene: tuple[str, str]) -> tuple[str, ...]:
+        """The judges that should score (character, situation)."""
+        return self.judges if self.asked is None else self.asked.get(scene, ())
+
+    def was_asked(self, table: pd.DataFrame) -> npt.NDArray[np.bool_]:
+        """For each row of ``table`` (columns of VERDICT), whether its judge should score its scene."""
+        columns = (table[name] for name in ("character", "situation", "judge"))
+        return np.array([j in self.judges_of((c, s)) for c, s, j in zip(*columns, strict=True)], dtype=bool)
+
+    def rotated(self, asked: Mapping[tuple[str, str], tuple[str, ...]]) -> Frames:
+        """The same evidence without judgements by judges whose turn it was not."""
+        frames = replace(self, asked=asked)
+        return replace(
+            frames,
+            scores=self.scores[frames.was_asked(self.scores)].reset_index(drop=True),
+            judgements=self.judgements[frames.was_asked(self.judgements)].reset_index(drop=True),
+        )
+
+    def only_samples(self, samples: Iterable[int]) -> Frames:
+        """The same evidence as if only these samples existed, and each scene should have all of them."""
+        keep = tuple(samples)
+        if set(self.samples) <= set(keep):
+            return replace(self, samples=keep)
+        return replace(
+            self,
+            samples=keep,
+            scores=_only(self.scores, "repeat", keep),
+            judgements=_only(self.judgements, "repeat", keep),
+            conversations=_only(self.conversations, "repeat", keep),
+        )
+
     def only_judges(self, judges: Iterable[str]) -> Frames:
         """The same evidence as if only these judges had judged."""
         keep = tuple(sorted(set(judges) & set(self.judges)))
@@ -175,6 +216,9 @@ class Frames:
         return replace(
             self,
             judges=keep,
+            asked=None
+            if self.asked is None
+            else {scene: tuple(j for j in who if j in keep) for scene, who in self.asked.items()},
             scores=_only(self.scores, "judge", keep),
             judgements=_only(self.judgements, "judge", keep),
             calls={
@@ -202,7 +246,7 @@ def rows_with(table: pd.DataFrame, wanted: pd.DataFrame, keys: list[str]) -> pd.
     return table[pd.MultiIndex.from_frame(table[keys]).isin(pd.MultiIndex.from_frame(wanted[keys]))]
 
 
-def _only(table: pd.DataFrame, column: str, keep: Iterable[str]) -> pd.DataFrame:
+def _only(table: pd.DataFrame, column: str, keep: Iterable[object]) -> pd.DataFrame:
     return table[table[column].isin(list(keep))].reset_index(drop=True)
 
 
@@ -234,12 +278,12 @@ def with_measures(frames: Frames, tree: ResultsTree) -> Frames:
     """``frames`` with the columns of MEASURES in ``conversations``. Reads the conversations again."""
     here = (frames.suite, frames.language)
     rows = [
-        (info.player, talk.character, talk.situation, *measures_of(talk, texts_of(talk)))
+        (info.player, talk.character, talk.situation, talk.repeat, *measures_of(talk, texts_of(talk)))
         for info in frames.players
         for talk in tree.conversations(*here, info.player)
     ]
-    table = pd.DataFrame(rows, columns=[*SCENE, *MEASURES], dtype="object")
-    return replace(frames, conversations=frames.conversations.merge(table, on=SCENE, how="left"))
+    table = pd.DataFrame(rows, columns=[*TALK, *MEASURES], dtype="object").astype({"repeat": "int64"})
+    return replace(frames, conversations=frames.conversations.merge(table, on=TALK, how="left"))
 
 
 def frames_of(
@@ -256,6 +300,7 @@ def frames_of(
     scores = _score_table(rows, judgements)
     board = f"{suite}/{language}"
     _check_scale(scores, protocol, board)
+    conversations = _table("conversations", [here + row for part in rows for row in part.conversations])
     return Frames(
         suite=suite,
         language=language,
@@ -266,9 +311,8 @@ def frames_of(
         judges=tuple(sorted(set(judgements["judge"]))),
         scores=_sorted(scores),
         judgements=_sorted(judgements),
-        conversations=_sorted(
-            _table("conversations", [here + row for part in rows for row in part.conversations])
-        ),
+        conversations=_sorted(conversations),
+        samples=tuple(sorted(set(conversations["repeat"].tolist()))) or (1,),
         openings={scene: opening for part in rows for scene, opening in part.openings.items()},
         inputs={key: inputs for part in rows for key, inputs in part.inputs.items()},
         calls=summed(part.calls for part in rows),
@@ -321,7 +365,7 @@ def _typed(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _sorted(table: pd.DataFrame) -> pd.DataFrame:
-    keys = [key for key in (*SCENE, "turn", "judge", "criterion") if key in table]
+    keys = [key for key in (*TALK, "turn", "judge", "criterion") if key in table]
     return table.sort_values(keys, ignore_index=True)
 
 
@@ -335,7 +379,8 @@ def _check_scale(scores: pd.DataFrame, protocol: str, board: str) -> None:
             raise RecordError(
                 f"{row['criterion']} {row['score']} in turn {row['turn']} is not in {scale[0]:.0f} to"
                 f" {scale[1]:.0f}",
-                where=f"{board}/{row['player']}/{row['judge']}/{row['character']}.{row['situation']}",
+                where=f"{board}/{row['player']}/{row['judge']}/"
+                + numbered(f"{row['character']}.{row['situation']}", row["repeat"]),
                 hint="Restore the file from version control, or judge again.",
             )
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import product
 
 import numpy as np
 import pandas as pd
 
-from bench.scores.frame import SCENE, VERDICT, Frames
+from bench.scores.frame import TALK, VERDICT, Frames
 
 STATES = ("ok", "repaired", "refused", "failed", "stale", "missing")
 """States of an expected judgement; each has exactly one.
@@ -31,16 +30,23 @@ def scenes_of(frames: Frames) -> list[Scene]:
 
 
 def ledger(frames: Frames, scenes: Sequence[Scene] | None = None) -> pd.DataFrame:
-    """Every expected judgement: columns player, character, situation, judge and ``state``.
+    """Every expected judgement: columns player, character, situation, repeat, judge and
+    ``state``.
 
     ``scenes``: those of the suite; None for all that any player of the board was given.
     """
     wanted = scenes_of(frames) if scenes is None else scenes
-    cells = [(p, c, s, j) for p, (c, s), j in product(frames.names, wanted, frames.judges)]
-    expected = pd.DataFrame(cells, columns=VERDICT, dtype="object")
-    talks = frames.conversations[[*SCENE, "status"]]
+    cells = [
+        (player, *scene, repeat, judge)
+        for player in frames.names
+        for scene in wanted
+        for repeat in frames.samples
+        for judge in frames.judges_of(scene)
+    ]
+    expected = pd.DataFrame(cells, columns=VERDICT, dtype="object").astype({"repeat": "int64"})
+    talks = frames.conversations[[*TALK, "status"]]
     rows = expected.merge(frames.judgements, on=VERDICT, how="left")
-    rows = rows.merge(talks, on=SCENE, how="left", suffixes=("", "_conversation"))
+    rows = rows.merge(talks, on=TALK, how="left", suffixes=("", "_conversation"))
     conditions = {
         "missing": rows["status"].isna() | (rows["status_conversation"] != "complete"),
         "stale": rows["stale"].eq(True),
@@ -62,11 +68,15 @@ def conversation_counts(frames: Frames, scenes: Sequence[Scene] | None = None) -
 
     Conversations of unexpected scenes are counted as complete or failed, never as missing.
     """
-    wanted = set(scenes_of(frames) if scenes is None else scenes)
+    wanted = {
+        (*scene, repeat)
+        for scene in (scenes_of(frames) if scenes is None else scenes)
+        for repeat in frames.samples
+    }
     rows = []
     for name in frames.names:
         mine = frames.conversations[frames.conversations["player"] == name]
-        present = set(zip(mine["character"], mine["situation"], strict=True))
+        present = set(zip(mine["character"], mine["situation"], mine["repeat"], strict=True))
         states = mine["status"].value_counts()
         counts = (states.get("complete", 0), states.get("failed", 0))
         rows.append((*counts, len(wanted - present), len(wanted)))

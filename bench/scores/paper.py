@@ -2,7 +2,8 @@
 
 Protocols differ in their facts (:mod:`bench.protocol_facts`). From judgements to a board, each step is one
 function: :func:`judge_scores` (mean over turns, then over criteria), :func:`conversation_scores` (mean over
-judges), :func:`player_scores` (mean over conversations, length normalisation, intervals), :func:`ranked`.
+judges), :func:`over_repeats` (mean over repeats), :func:`player_scores` (mean over scenes, length
+normalisation, intervals), :func:`ranked`.
 Scores are in points of the protocol's scale, lengths in Unicode characters.
 """
 
@@ -18,7 +19,7 @@ from bench.protocol_facts import ProtocolFacts, facts_of
 from bench.scores.bootstrap import Array, mean_half_widths
 from bench.scores.digits import DIGITS as DIGITS
 from bench.scores.digits import published as published
-from bench.scores.frame import SCENE, VERDICT, Frames
+from bench.scores.frame import SCENE, TALK, VERDICT, Frames
 from bench.scores.weights import Weights
 
 LENGTH_STRENGTH = 0.07
@@ -75,8 +76,18 @@ def norm_column(weighting: str) -> str:
 
 
 def conversation_scores(by_judge: pd.DataFrame) -> pd.DataFrame:
-    """Mean over judges of :func:`judge_scores`, one row per conversation, indexed by SCENE."""
-    return by_judge.groupby(level=SCENE).mean()
+    """Mean over judges of :func:`judge_scores`, one row per conversation, indexed by TALK."""
+    return by_judge.groupby(level=TALK).mean()
+
+
+def over_repeats(conversations: pd.DataFrame) -> pd.DataFrame:
+    """Mean over the repeats of each scene, one row per player and scene, indexed by SCENE.
+
+    ``conversations``: indexed by TALK.
+    """
+    if (conversations.index.get_level_values("repeat") == 1).all():
+        return conversations.droplevel("repeat")
+    return conversations.groupby(level=SCENE).mean()
 
 
 def answer_lengths(conversations: pd.DataFrame) -> dict[str, int]:
@@ -91,7 +102,7 @@ def refusal_ratios(judged: pd.DataFrame) -> dict[str, float]:
 
     ``judged``: usable judgements (:attr:`bench.scores.frame.Frames.usable`).
     """
-    any_judge = judged.groupby(SCENE)["refusal"].any()
+    any_judge = judged.groupby(TALK)["refusal"].any()
     return {str(name): float(ratio) for name, ratio in any_judge.groupby(level="player").mean().items()}
 
 
@@ -142,18 +153,19 @@ def length_normalised(frames: Frames, means: pd.Series) -> pd.Series:
     return means * terms["factor"] + terms["shift"]
 
 
-def turn_weights(frames: Frames, conversations: pd.Index) -> Array | None:
-    """Weight of each conversation in its player's mean: its answers, if the protocol pools turns.
+def turn_weights(frames: Frames, scenes: pd.Index) -> Array | None:
+    """Weight of each scene in its player's mean: its answers in all repeats, if the protocol pools turns.
 
-    ``conversations``: index by SCENE. None means equal weights.
+    ``scenes``: index by SCENE. None means equal weights.
     """
     if not facts_of(frames.protocol).pools_turns:
         return None
-    return frames.conversations.set_index(SCENE)["turns"].reindex(conversations).to_numpy(dtype=np.float64)
+    answers = frames.conversations.groupby(SCENE)["turns"].sum()
+    return answers.reindex(scenes).to_numpy(dtype=np.float64)
 
 
 def player_means(frames: Frames, scenes: pd.Series) -> pd.Series:
-    """Mean score of each player. ``scenes``: score of each conversation, indexed by SCENE."""
+    """Mean score of each player. ``scenes``: score of each scene, indexed by SCENE."""
     weights = turn_weights(frames, scenes.index)
     if weights is None:
         return scenes.groupby(level="player").mean()
@@ -162,28 +174,27 @@ def player_means(frames: Frames, scenes: pd.Series) -> pd.Series:
 
 
 def player_scores(
-    conversations: pd.DataFrame,
+    scenes: pd.DataFrame,
     factors: Mapping[str, float],
     *,
     resamples: int,
     key: Sequence[str | int],
     weights: Array | None = None,
 ) -> pd.DataFrame:
-    """Mean of every column of ``conversations`` for each player, with the half-width of its 95% interval.
+    """Mean of every column of ``scenes`` for each player, with the half-width of its 95% interval.
 
     Args:
-        conversations: One row per scored conversation, indexed by SCENE.
+        scenes: One row per scored scene, the mean over its repeats, indexed by SCENE.
         factors: Length factor by player.
-        resamples: Bootstrap resamples over a player's conversations.
+        resamples: Bootstrap resamples over a player's scenes.
         key: Seed of the resamples, together with the player's id.
         weights: Weight of each row; None for equal weights (see :func:`turn_weights`).
 
     Returns one row per player: ``<column>`` and ``<column>_ci``; for each final also ``norm:<weighting>`` and
-    its ``_ci``, times the player's length factor; and ``conversations_scored``. Half-widths are missing for
-    players with one conversation.
+    its ``_ci``, times the player's length factor. Half-widths are missing for players with one scene.
     """
-    columns = list(conversations.columns)
-    weighed = conversations.assign(**{_WEIGHT: 1.0 if weights is None else weights})
+    columns = list(scenes.columns)
+    weighed = scenes.assign(**{_WEIGHT: 1.0 if weights is None else weights})
     rows: dict[str, dict[str, float]] = {}
     for player, table in weighed.groupby(level="player"):
         name = str(player)
@@ -200,7 +211,7 @@ _WEIGHT = "weight:"
 def _player_row(
     columns: list[str], values: Array, widths: Array | None, factor: float, weights: Array | None
 ) -> dict[str, float]:
-    row: dict[str, float] = {"conversations_scored": len(values)}
+    row: dict[str, float] = {}
     share = np.ones(len(values)) if weights is None else weights
     for at, column in enumerate(columns):
         mean = math.fsum(values[:, at] * share) / math.fsum(share)

@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from bench.errors import UserError
 from bench.protocol_facts import facts_of, known_protocols
 from bench.scores import paper
-from bench.scores.frame import SCENE, VERDICT, Frames
+from bench.scores.frame import SCENE, TALK, VERDICT, Frames
 from bench.scores.weights import Weights
 
 
@@ -28,8 +29,9 @@ class Policy:
     failed_conversations: Literal["left_out", "lowest"]
     """A conversation that the player itself ended (bench.scores.rules.ended_by_player): the same choice."""
     absent_judgements: Literal["left_out", "filled"]
-    """A failed, stale or missing judgement of a complete conversation: left out of the means, or estimated as
-    the other judges' mean, corrected for how much more lenient this judge is than they are."""
+    """A failed, stale or missing judgement of a complete conversation, by a judge that should score it: left
+    out of the means, or estimated as the other judges' mean, corrected for how much more lenient this judge
+    is than they are."""
     scenes: Literal["all", "shared"] = "all"
     """Use all scenes, or only those that every scored player finished."""
 
@@ -57,10 +59,14 @@ def scale_of(frames: Frames) -> tuple[float, float]:
 
 
 def scene_scores(frames: Frames, weights: Weights, policy: Policy) -> pd.DataFrame:
-    """Scores under ``policy``, one row per conversation (indexed by SCENE): each criterion and ``final``."""
-    scenes = paper.conversation_scores(judgement_scores(frames, weights, policy))
+    """Scores under ``policy``, one row per player and scene (indexed by SCENE): each criterion and ``final``.
+
+    A scene's score is the mean over its repeats.
+    """
+    talks = paper.conversation_scores(judgement_scores(frames, weights, policy))
     if policy.failed_conversations == "lowest":
-        scenes = _with_failed_conversations(frames, scenes)
+        talks = _with_failed_conversations(frames, talks)
+    scenes = paper.over_repeats(talks)
     return only_shared(scenes) if policy.scenes == "shared" else scenes
 
 
@@ -81,13 +87,27 @@ def only_shared(scenes: pd.DataFrame) -> pd.DataFrame:
 def leniency(by_judge: pd.DataFrame) -> pd.DataFrame:
     """How far each judge (index) is above the mean of all judges on each criterion (columns), in points.
 
-    Over the conversations that all judges judged; empty without any. ``by_judge``: criteria means by VERDICT.
+    Over the conversations that all judges judged. Without any, by least squares over those that two or more
+    judged; empty if these do not link all judges. ``by_judge``: criteria means by VERDICT.
     """
     offsets = {}
     for criterion in by_judge.columns:
-        means = by_judge[criterion].unstack("judge").dropna().mean()
-        offsets[criterion] = means - means.mean()
+        table = by_judge[criterion].unstack("judge")
+        means = table.dropna().mean()
+        offsets[criterion] = _linked(table) if means.isna().any() else means - means.mean()
     return pd.DataFrame(offsets).dropna()
+
+
+def _linked(table: pd.DataFrame) -> pd.Series:
+    """Offset of each judge (column) by least squares, beside an effect of each conversation (row)."""
+    values = table.to_numpy(dtype=np.float64)
+    have = ~np.isnan(values)
+    n = np.maximum(have.sum(axis=1), 1)
+    centred = np.where(have, values - (np.where(have, values, 0).sum(axis=1) / n)[:, None], 0.0)
+    normal = np.diag(have.sum(axis=0).astype(np.float64)) - (have / n[:, None]).T @ have
+    found, _, rank, _ = np.linalg.lstsq(normal, centred.sum(axis=0), rcond=1e-9)
+    linked = rank == len(normal) - 1
+    return pd.Series(found - found.mean() if linked else np.nan, index=table.columns)
 
 
 def _judgements_under(frames: Frames, policy: Policy) -> pd.DataFrame:
@@ -112,16 +132,22 @@ def _filled(frames: Frames, judged: pd.DataFrame) -> pd.DataFrame:
         shift = offsets[criterion].to_numpy(dtype=np.float64)
         values = table.to_numpy(dtype=np.float64)
         guess = np.clip(np.add.outer(np.nanmean(values - shift, axis=1), shift), low, high)
-        filled = np.where(np.isnan(values), guess, values)
+        filled = np.where(np.isnan(values) & _was_asked(frames, table), guess, values)
         columns[criterion] = pd.DataFrame(filled, index=table.index, columns=table.columns).stack()
-    return pd.DataFrame(columns)
+    return pd.DataFrame(columns).dropna()
 
 
-def _with_failed_conversations(frames: Frames, scenes: pd.DataFrame) -> pd.DataFrame:
-    """``scenes``, and the lowest score for each conversation that its player ended."""
+def _was_asked(frames: Frames, table: pd.DataFrame) -> npt.NDArray[np.bool_]:
+    """Whether each judge (column) should score each conversation (row)."""
+    scenes = zip(*(table.index.get_level_values(name) for name in SCENE[1:]), strict=True)
+    return np.array([[judge in frames.judges_of(scene) for judge in table.columns] for scene in scenes])
+
+
+def _with_failed_conversations(frames: Frames, talks: pd.DataFrame) -> pd.DataFrame:
+    """``talks``, and the lowest score for each conversation that its player ended."""
     table = frames.conversations
-    failed = table.loc[(table["status"] == "failed") & table["ended_by_player"], SCENE]
+    failed = table.loc[(table["status"] == "failed") & table["ended_by_player"], TALK]
     if failed.empty:
-        return scenes
-    rows = pd.DataFrame(scale_of(frames)[0], index=pd.MultiIndex.from_frame(failed), columns=scenes.columns)
-    return pd.concat([scenes, rows]).sort_index()
+        return talks
+    rows = pd.DataFrame(scale_of(frames)[0], index=pd.MultiIndex.from_frame(failed), columns=talks.columns)
+    return pd.concat([talks, rows]).sort_index()

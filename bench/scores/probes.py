@@ -14,7 +14,7 @@ from scipy import stats
 from bench.protocol_facts import facts_of
 from bench.records import Record
 from bench.scores.bootstrap import CONFIDENCE
-from bench.scores.frame import SCENE, Frames
+from bench.scores.frame import SCENE, TALK, Frames
 from bench.scores.paper import published
 
 
@@ -47,7 +47,7 @@ class ProbeRates(Record):
         return {kind: rates.rate for kind, rates in self.kinds.items()}
 
 
-def wilson(passed: int, decided: int) -> tuple[float, float] | None:
+def wilson(passed: float, decided: int) -> tuple[float, float] | None:
     """Wilson's score interval of a rate (Wilson 1927); None without a decided probe."""
     if not decided:
         return None
@@ -63,12 +63,12 @@ def probe_rates(frames: Frames) -> dict[str, ProbeRates]:
     if not facts_of(frames.protocol).rule_judge:
         return {}
     complete = frames.conversations[frames.conversations["status"] == "complete"]
-    verdicts = frames.counting_means.reset_index()[[*SCENE, "passed"]] if len(frames.scores) else None
-    table = complete[[*SCENE, "title"]].assign(kind=complete["title"].str.partition(":")[0])
+    verdicts = frames.counting_means.reset_index()[[*TALK, "passed"]] if len(frames.scores) else None
+    table = complete[[*TALK, "title"]].assign(kind=complete["title"].str.partition(":")[0])
     if verdicts is None:
         table["passed"] = math.nan
     else:
-        table = table.merge(verdicts, on=SCENE, how="left")
+        table = table.merge(verdicts, on=TALK, how="left")
     return {str(player): _rates(probes) for player, probes in table.groupby("player")}
 
 
@@ -83,12 +83,14 @@ def _rates(probes: pd.DataFrame) -> ProbeRates:
 
 
 def _kind(probes: pd.DataFrame) -> KindRate:
-    decided = probes["passed"].dropna()
-    passed = int(decided.sum())
+    decided = probes.dropna(subset="passed")
+    passed = int(decided["passed"].sum())
+    shares = decided.groupby(SCENE)["passed"].mean()  # repeats of a probe are not independent probes
+    rate = float(shares.mean()) if len(shares) else None
     return KindRate(
         passed=passed,
         failed=len(decided) - passed,
         unclear=len(probes) - len(decided),
-        rate=published(passed / len(decided)) if len(decided) else None,
-        ci=wilson(passed, len(decided)),
+        rate=None if rate is None else published(rate),
+        ci=wilson(float(shares.sum()), len(shares)),
     )

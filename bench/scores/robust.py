@@ -67,7 +67,8 @@ def robust_cube(frames: Frames, weights: Weights, terms: pd.DataFrame, *, turns:
     ``terms``: the length rule of each player, from :func:`bench.scores.paper.length_terms`. ``turns``: also
     how far the turns of each judgement differ (``within``).
     """
-    finals = _normalised(judgement_scores(frames, weights, POLICIES["lowest"])["final"], terms)
+    judged = judgement_scores(frames, weights, POLICIES["lowest"])["final"]
+    finals = _normalised(judged.groupby(level=[*SCENE, "judge"]).mean(), terms)  # repeats averaged
     players, judges = pd.Index(terms.index), pd.Index(frames.judges)
     scenes = _scenes_of(finals).unique().sort_values()
 
@@ -83,7 +84,8 @@ def robust_cube(frames: Frames, weights: Weights, terms: pd.DataFrame, *, turns:
 
     within = None
     if turns:
-        noise = paper.turn_noise(frames, weights)
+        repeats = paper.turn_noise(frames, weights).groupby(level=[*SCENE, "judge"])
+        noise: pd.Series = repeats.sum() / repeats.size() ** 2
         within = cells(
             noise * terms["factor"].reindex(noise.index.get_level_values("player")).to_numpy() ** 2
         )

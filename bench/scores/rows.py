@@ -20,9 +20,9 @@ from bench.results.score_tables import ScoreTable
 from bench.scores.rules import ended_by_player, is_stale, saw_refusal
 
 Row = tuple[object, ...]
-Inputs = dict[tuple[str, ...], tuple[str, str]]
-"""By player, character, situation and (of a judgement) judge: the fingerprint of a record's inputs, and the
-SHA-256 of the messages that were judged. Imported records have none."""
+Inputs = dict[tuple[str | int, ...], tuple[str, str]]
+"""By player, character, situation, repeat and (of a judgement) judge: the fingerprint of a record's inputs,
+and the SHA-256 of the messages that were judged. Imported records have none."""
 ScoreRow = tuple[int, int, str, int | float, bool]
 """Index of the judgement in :attr:`PlayerRows.judgements`, turn, criterion, score, whether a refusal."""
 
@@ -38,8 +38,8 @@ class PlayerRows:
     conversations: list[Row] = field(default_factory=list)
     judgements: list[Row] = field(default_factory=list)
     scores: list[ScoreRow] = field(default_factory=list)
-    openings: dict[tuple[str, str, str], str] = field(default_factory=dict)
-    """:func:`opening_of` each conversation, by player, character and situation."""
+    openings: dict[tuple[str, str, str, int], str] = field(default_factory=dict)
+    """:func:`opening_of` each conversation, by player, character, situation and repeat."""
     calls: Tally = field(default_factory=dict)
     """Counts of the player's calls, and of those of its interrogators and judges."""
     inputs: Inputs = field(default_factory=dict)
@@ -49,11 +49,11 @@ class PlayerRows:
         self.versions.add(record.version)
         self.protocols.add(record.protocol)
         count_calls(record, self.calls)
-        scene = (record.player, record.character, record.situation)
+        talk = (record.player, record.character, record.situation, record.repeat)
         if record.origin is None and isinstance(record, Judgement):
-            self.inputs[*scene, record.judge] = (record.fingerprint, record.conversation_sha256)
+            self.inputs[*talk, record.judge] = (record.fingerprint, record.conversation_sha256)
         elif record.origin is None:
-            self.inputs[scene] = (record.fingerprint, "")
+            self.inputs[talk] = (record.fingerprint, "")
 
 
 def player_rows(
@@ -76,8 +76,8 @@ def player_rows(
         version: Skip records of other versions of the suite. None: keep all.
 
     Raises:
-        RecordError: A record belongs to another player or board, a scene occurs twice, or the turns of a
-            judgement do not match each other.
+        RecordError: A record belongs to another player or board, a conversation occurs twice, or the turns of
+            a judgement do not match each other.
     """
     rows = PlayerRows(player)
     here = (suite, language, player)
@@ -95,17 +95,17 @@ def player_rows(
         rows.note(cell)
         return True
 
-    talks: dict[tuple[str, str], Conversation] = {}
+    talks: dict[tuple[str, str, int], Conversation] = {}
     for talk in filter(counted, conversations):
-        scene = (talk.character, talk.situation)
+        scene = (talk.character, talk.situation, talk.repeat)
         if scene in talks:
             raise _twice(tree.conversation_path(talk))
         talks[scene] = talk
         rows.openings[player, *scene] = opening_of(talk)
         rows.conversations.append((player, *scene, *_conversation_values(talk)))
-    seen: set[tuple[str, str, str]] = set()
+    seen: set[tuple[str, str, int, str]] = set()
     for judgement in filter(counted, judgements):
-        scene = (judgement.character, judgement.situation)
+        scene = (judgement.character, judgement.situation, judgement.repeat)
         path = tree.judgement_path(judgement, judgement.judge)
         if (*scene, judgement.judge) in seen:
             raise _twice(path)
@@ -125,9 +125,9 @@ def table_rows(table: ScoreTable) -> list[PlayerRows]:
         info.player: PlayerRows(info.player, {table.source.commit[:12]}, {table.protocol})
         for info in table.players
     }
-    for (player, *scene), judges in table.verdicts.items():
-        rows = players[player]
-        talk = (scene[-1], "complete", 0, 0, None, None, None, False, None)
+    for (player, character, situation), judges in table.verdicts.items():
+        rows, scene = players[player], (character, situation, 1)
+        talk = (situation, "complete", 0, 0, None, None, None, False, None)
         rows.conversations.append((player, *scene, *talk))
         for judge, scores in judges.items():
             whole = len(scores) == len(table.criteria)

@@ -44,7 +44,7 @@ def audit_pages(context: BoardContext) -> Iterator[Page]:
 
 
 def _sum(context: BoardContext, player: str) -> tuple[float, int]:
-    """Sum of a player's conversation scores, each times its weight, and sum of the weights."""
+    """Sum of the scores of a player's scenes, each times its weight, and sum of the weights."""
     scored = [
         (cell.score, cell.answers if context.rules.pools_turns else 1)
         for cell in context.cells[player].values()
@@ -65,7 +65,7 @@ def _player_page(context: BoardContext, info: PlayerInfo, total: float, weight: 
         "here": "Audit",
         "info": info,
         "steps": steps,
-        "cells": list(context.cells[info.player].values()),
+        "cells": [talk for cell in context.cells[info.player].values() for talk in cell.talks],
         "board": context.board,
     }
     title = f"{info.name}: from turns to the board"

@@ -217,7 +217,9 @@ class _Build:
             self.folder.write("CITATION.cff", self.sources.citation.read_bytes())
         self._write_common(contexts, pages, stage1, parts)
         self._write_indexes(contexts, stage1)
-        return sum(len(player.cells) for board in boards for player in board.players)
+        return sum(
+            len(cell.talks) for board in boards for player in board.players for cell in player.cells.values()
+        )
 
     def _place(self, suite: str, language: str) -> BoardPlace:
         for name in (suite, language):
@@ -233,10 +235,15 @@ class _Build:
             entry = defined.entry
             label = SuiteLabel(entry.title, entry.description, entry.demonstration)
         judges: tuple[str, ...] = ()
+        repeats: tuple[int, ...] = ()
+        asked = None
         if defined is not None and language in defined.scenes:
             folders = {path.name for path in self.tree.board_folder(suite, language).glob("*/judgements/*")}
             judges = counting_judges(defined, [judge for judge in defined.judges if slug(judge) in folders])
-        return BoardPlace(suite, language, label or SuiteLabel(title=suite), judges)
+            repeats = defined.repeats
+            if rota := defined.rota(language):
+                asked = {scene: defined.asked(judges, scene, rota) for scene in rota}
+        return BoardPlace(suite, language, label or SuiteLabel(title=suite), judges, repeats, asked)
 
     def _boards(
         self, places: Sequence[BoardPlace], stage1: Stage1, judges: Mapping[str, str], jobs: int | None

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Literal
 
-from bench.records import Conversation, Judgement
+from bench.records import Conversation, Judgement, numbered
 from bench.scores.rules import Dispute, Standing, criterion_means, dispute_of, final_score, standing_of
 from bench.site.paths import scene_name
 
@@ -39,19 +39,33 @@ class CellSummary:
     situation_title: str
     scene: str
     """Name of the scene's files: see :func:`bench.site.paths.scene_name`."""
+    repeat: int
     state: State
     score: float | None
-    """Mean over the judges that saw no refusal; None if there is no such judge."""
+    """Mean over the judges that saw no refusal, and over repeats; None if there is no such judge."""
     refusal: bool
     failed_judgements: int
     answers: int
     judges: tuple[JudgeScores, ...]
     dispute: Dispute | None
+    repeats: tuple[CellSummary, ...] = ()
+    """Of a scene that was played more than once: its conversations, of which this is the first."""
+
+    @property
+    def talk(self) -> str:
+        """Name of the conversation's page: the scene's, with the number of the repeat."""
+        return numbered(self.scene, self.repeat)
+
+    @property
+    def talks(self) -> tuple[CellSummary, ...]:
+        """The conversations of the scene."""
+        return self.repeats or (self,)
 
     @property
     def name(self) -> str:
         """The scene's name for readers."""
-        return ", ".join(filter(None, (self.character_name, self.situation_title)))
+        number = f"repeat {self.repeat}" if self.repeat > 1 else ""
+        return ", ".join(filter(None, (self.character_name, self.situation_title, number)))
 
     @property
     def short(self) -> str:
@@ -115,6 +129,7 @@ def summarise(
         character_name=conversation.scene.character_name,
         situation_title=conversation.scene.situation_title,
         scene=scene_name(conversation.character, conversation.situation),
+        repeat=conversation.repeat,
         state=state,
         score=fmean(finals) if finals else None,
         refusal=refusal,
@@ -122,4 +137,27 @@ def summarise(
         answers=len(conversation.answers()),
         judges=tuple(scores),
         dispute=dispute_of(scored) if complete else None,
+    )
+
+
+def by_scene(cells: Iterable[CellSummary]) -> dict[str, CellSummary]:
+    """One summary for each scene of a player: of several repeats the first one's, with the mean score."""
+    scenes: dict[str, list[CellSummary]] = {}
+    for cell in sorted(cells, key=lambda cell: (cell.scene, cell.repeat)):
+        scenes.setdefault(cell.scene, []).append(cell)
+    return {scene: _joined(repeats) if len(repeats) > 1 else repeats[0] for scene, repeats in scenes.items()}
+
+
+def _joined(repeats: Sequence[CellSummary]) -> CellSummary:
+    scores = [cell.score for cell in repeats if cell.score is not None]
+    states = {cell.state for cell in repeats}
+    worst: State = next(state for state in ("failed", "refused", "unjudged", "scored") if state in states)
+    return replace(
+        repeats[0],
+        state="scored" if worst == "unjudged" and scores else worst,
+        score=fmean(scores) if scores else None,
+        refusal=any(cell.refusal for cell in repeats),
+        answers=sum(cell.answers for cell in repeats),
+        failed_judgements=sum(cell.failed_judgements for cell in repeats),
+        repeats=tuple(repeats),
     )

@@ -17,7 +17,7 @@ from bench.results import ResultsTree, sounds_of
 from bench.scores.player_measures import PlayerMeasures, player_measures
 from bench.scores.rows import PlayerRows, player_rows
 from bench.site import paths
-from bench.site.cells import CellSummary, summarise
+from bench.site.cells import CellSummary, by_scene, summarise
 from bench.site.output import write_file
 from bench.site.places import BoardPlace, Link, common, record_link
 from bench.site.render import Pages
@@ -85,28 +85,32 @@ class ConversationWriter:
     def write(self, job: PlayerJob) -> PlayerResult:
         """Write all pages of a player, and copy its sound files. Raises RecordError or StorageError."""
         place, player = job.place, job.info.player
-        talks = list(self._tree.conversations(place.suite, place.language, player))
-        judgements = list(self._tree.judgements(place.suite, place.language, player))
+        here = (place.suite, place.language, player)
+        talks = [t for t in self._tree.conversations(*here) if not place.repeats or t.repeat in place.repeats]
+        judgements = [
+            j for j in self._tree.judgements(*here) if not place.repeats or j.repeat in place.repeats
+        ]
         rows = player_rows(self._tree, place.suite, place.language, player, talks, judgements)
-        by_scene: dict[str, list[Judgement]] = {}
+        verdicts: dict[str, list[Judgement]] = {}
         for judgement in judgements:
-            scene = paths.scene_name(judgement.character, judgement.situation)
-            by_scene.setdefault(scene, []).append(judgement)
+            verdicts.setdefault(judgement.name, []).append(judgement)
         cells = [
-            summarise(talk, by_scene.get(paths.scene_name(talk.character, talk.situation), []), place.judges)
+            summarise(talk, verdicts.get(talk.name, []), place.judges_of(talk.character, talk.situation))
             for talk in talks
         ]
+        scenes = by_scene(cells)
         files: list[str] = []
         written = 0
         for n, (talk, cell) in enumerate(zip(talks, cells, strict=True)):
             neighbours = (cells[n - 1] if n else None, cells[n + 1] if n + 1 < len(cells) else None)
-            for name, data in self._files(job, talk, cell, by_scene.get(cell.scene, []), neighbours):
+            repeats = scenes[cell.scene].talks
+            for name, data in self._files(job, talk, cell, verdicts.get(talk.name, []), neighbours, repeats):
                 files.append(name)
                 written += write_file(self._setup.output, name, data)
         summary = PlayerSummary(
             player=player,
             measures=player_measures(player, talks),
-            cells={cell.scene: cell for cell in cells},
+            cells=scenes,
             texts={cell.scene: talk.scene for talk, cell in zip(talks, cells, strict=True)},
         )
         return PlayerResult(summary, rows, tuple(files), written)
@@ -118,16 +122,17 @@ class ConversationWriter:
         cell: CellSummary,
         judgements: Sequence[Judgement],
         neighbours: tuple[CellSummary | None, CellSummary | None],
+        repeats: Sequence[CellSummary],
     ) -> Iterator[tuple[str, str | bytes]]:
         """(path, content) of a conversation's page and its sound files."""
         place, info = job.place, job.info
         folder = paths.player_folder(place.suite, place.language, info.player)
         sounds = self._sounds(talk)
         yield from ((f"{folder}/{name}", data) for name, data in sounds.items())
-        path = paths.conversation_page(place.suite, place.language, info.player, cell.scene)
-        content = self._pages.render(
-            "conversation", self._values(job, path, talk, cell, judgements, neighbours, sounds)
-        )
+        path = paths.conversation_page(place.suite, place.language, info.player, cell.talk)
+        values = self._values(job, path, talk, cell, judgements, sounds)
+        steps = {"previous": neighbours[0], "following": neighbours[1], "repeats": repeats}
+        content = self._pages.render("conversation", {**values, **steps})
         title = plain(f"{cell.name}: {info.name}")
         heading = bdi(" ".join(cell.name.split()), 200)
         yield path, self._setup.shell.fill(title=title, heading=heading, content=content)
@@ -139,7 +144,6 @@ class ConversationWriter:
         talk: Conversation,
         cell: CellSummary,
         judgements: Sequence[Judgement],
-        neighbours: tuple[CellSummary | None, CellSummary | None],
         sounds: Collection[str],
     ) -> dict[str, object]:
         """What the template needs."""
@@ -156,8 +160,6 @@ class ConversationWriter:
             "cell": cell,
             "sides": (to.side("character", character), to.side("situation", situation)),
             "talk": talk_of(talk, judgements, sounds),
-            "previous": neighbours[0],
-            "following": neighbours[1],
             "others": [
                 other
                 for other, scenes in job.others

@@ -162,11 +162,12 @@ def _dispute(dispute: Dispute, board: BoardContext | None, page: str) -> Dispute
     cell = None
     if board is not None and dispute.player and dispute.character and dispute.situation:
         scene = paths.scene_name(dispute.character, dispute.situation)
-        cell = board.cells.get(dispute.player, {}).get(scene)
+        talks = cell.talks if (cell := board.cells.get(dispute.player, {}).get(scene)) else ()
+        cell = next((talk for talk in talks if talk.repeat == dispute.repeat), None)
     if board is None or cell is None:
         where = " / ".join(filter(None, (dispute.player, dispute.character, dispute.situation)))
         return DisputeView(dispute, "", where or dispute.item, "")
     anchor = f"#t{dispute.turn}-{slug(dispute.judge)}" if dispute.turn else ""
     turn = f", turn {dispute.turn}" if dispute.turn else ""
-    href = board.links(page).talk(cell.player, cell.scene) + anchor
+    href = board.links(page).talk(cell.player, cell.talk) + anchor
     return DisputeView(dispute, href, cell.name + turn, board.names.get(cell.player, cell.player))

@@ -59,8 +59,9 @@ def _pair_names(context: BoardContext) -> dict[JsonValue, str]:
 
 
 def _most_disputed(context: BoardContext) -> list[CellSummary]:
-    disputed = [(c.dispute.gap, c) for cells in context.cells.values() for c in cells.values() if c.dispute]
-    disputed.sort(key=lambda pair: (-pair[0], pair[1].player, pair[1].scene))
+    talks = [talk for cells in context.cells.values() for cell in cells.values() for talk in cell.talks]
+    disputed = [(talk.dispute.gap, talk) for talk in talks if talk.dispute]
+    disputed.sort(key=lambda pair: (-pair[0], pair[1].player, pair[1].talk))
     return [cell for _, cell in disputed[:DISPUTES]]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,12 +14,21 @@ from bench.site.labels import SuiteLabel, language_name
 
 @dataclass(frozen=True)
 class BoardPlace:
-    """A board's suite and language, the suite's label, and the judges that count (empty: all)."""
+    """A board's suite and language, the suite's label, and what counts of the evidence."""
 
     suite: str
     language: str
     label: SuiteLabel
     judges: tuple[str, ...] = ()
+    """Judges that count; empty: all."""
+    repeats: tuple[int, ...] = ()
+    """Numbers of the samples that count; empty: all."""
+    asked: Mapping[tuple[str, str], tuple[str, ...]] | None = None
+    """Where judges rotate: those that count, by (character, situation)."""
+
+    def judges_of(self, character: str, situation: str) -> tuple[str, ...]:
+        """The judges that count in a scene; empty: all."""
+        return self.judges if self.asked is None else self.asked.get((character, situation), ())
 
     @property
     def title(self) -> str:

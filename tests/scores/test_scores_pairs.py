@@ -24,6 +24,7 @@ def turns(players: int, scenes: int) -> pd.DataFrame:
             "player": f"p{p:02d}",
             "character": f"c{s}",
             "situation": f"s{s}",
+            "repeat": 1,
             "turn": 1,
             "question": " ".join(rng.choices(WORDS, k=8)),
             "answer": " ".join(rng.choices(WORDS[:6], k=20)),

@@ -8,7 +8,7 @@ from bench.protocol_facts import facts_of
 from bench.scores import paper
 from bench.scores.analyses.scenes import judge_table
 from bench.scores.board import NUMBERS, RESAMPLES, SEED, paper_numbers, published_numbers
-from bench.scores.frame import Frames
+from bench.scores.frame import SCENE, Frames
 from bench.scores.weights import standard_weightings
 
 ALONE_COLUMNS = ["judge", "weighting", "player", "rank", *NUMBERS]
@@ -38,12 +38,18 @@ def judges_apart(frames: Frames) -> pd.DataFrame:
     """How far the judges differ on each player, one row per player.
 
     ``apart``: the largest minus the smallest of the judges' means, in points, over the ``conversations`` that
-    all judges judged. Empty with fewer than two judges.
+    all judges judged. Where judges rotate, each mean is over the judge's own scenes, of its scores minus its
+    mean score of all players in that scene. Empty with fewer than two judges.
     """
     if len(frames.judges) < 2:
         return pd.DataFrame(columns=APART_COLUMNS)
-    players = judge_table(frames).dropna().groupby(level="player")
+    table = judge_table(frames)
+    if frames.asked is None:
+        table = table.dropna()
+    else:
+        table -= table.groupby(level=SCENE[1:]).transform("mean")
+    players = table.groupby(level="player")
     means = players.mean()
     apart = (means.max(axis=1) - means.min(axis=1)).map(paper.published)
-    table = pd.DataFrame({"conversations": players.size(), "apart": apart})
-    return table.rename_axis("player").reset_index()[APART_COLUMNS]
+    found = pd.DataFrame({"conversations": players.size(), "apart": apart})
+    return found.rename_axis("player").reset_index()[APART_COLUMNS]

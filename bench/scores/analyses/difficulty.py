@@ -51,7 +51,8 @@ def side_means(frames: Frames) -> pd.DataFrame:
         for kind in KINDS
         if finals.empty or any(finals.index.get_level_values(kind))
     ]
-    return pd.concat(parts, ignore_index=True)[["player", "kind", "id", "conversations", "score"]]
+    columns = ["player", "kind", "id", "conversations", "score"]
+    return pd.concat(parts, ignore_index=True)[columns] if parts else pd.DataFrame(columns=columns)
 
 
 def _means(finals: pd.Series, keys: list[str], count: str) -> pd.DataFrame:

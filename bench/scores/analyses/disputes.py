@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pandas as pd
 
-from bench.scores.frame import SCENE, Frames
+from bench.scores.frame import TALK, Frames
 from bench.scores.rules import most_disputed
 
 MOST = 20
 """Number of turns listed."""
-DISPUTE_COLUMNS = [*SCENE, "turn", "gap"]
+DISPUTE_COLUMNS = [*TALK, "turn", "gap"]
 
 
 def disputes(frames: Frames) -> pd.DataFrame:
@@ -17,8 +17,8 @@ def disputes(frames: Frames) -> pd.DataFrame:
 
     At most MOST rows, the widest ``gap`` first.
     """
-    scenes: dict[tuple[str, ...], dict[int, dict[str, dict[str, int]]]] = {}
-    columns = (frames.counting_scores[name] for name in (*SCENE, "turn", "judge", "criterion", "score"))
+    scenes: dict[tuple[object, ...], dict[int, dict[str, dict[str, int]]]] = {}
+    columns = (frames.counting_scores[name] for name in (*TALK, "turn", "judge", "criterion", "score"))
     for *scene, turn, judge, criterion, score in zip(*columns, strict=True):
         turns = scenes.setdefault(tuple(scene), {})
         turns.setdefault(turn, {}).setdefault(judge, {})[criterion] = score
@@ -28,5 +28,5 @@ def disputes(frames: Frames) -> pd.DataFrame:
         if (dispute := most_disputed(turns))
     ]
     found = pd.DataFrame(rows, columns=DISPUTE_COLUMNS)
-    ascending = [False, *[True] * 4]
-    return found.sort_values(["gap", *SCENE, "turn"], ascending=ascending, ignore_index=True).head(MOST)
+    ascending = [False, *[True] * 5]
+    return found.sort_values(["gap", *TALK, "turn"], ascending=ascending, ignore_index=True).head(MOST)

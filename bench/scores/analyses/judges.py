@@ -11,7 +11,7 @@ import pandas as pd
 from bench.scores.analyses.scenes import judge_table
 from bench.scores.analyses.sure import mean_estimate, over_players
 from bench.scores.correlation import rho, tau
-from bench.scores.frame import SCENE, Frames
+from bench.scores.frame import TALK, Frames
 from bench.scores.paper import published
 
 ONE_JUDGE = "the board has only one judge"
@@ -25,16 +25,22 @@ def by_judge(frames: Frames) -> pd.DataFrame:
 def leniency(frames: Frames) -> pd.DataFrame:
     """One row per judge: ``offset``, how far its scores lie above the mean of all judges, with its interval.
 
-    Over the conversations that all judges judged, averaged over players before the interval is made.
+    Over the conversations that all judges judged, averaged over players before the interval is made. Where
+    judges rotate, each is compared with the others of the same conversation, times (N - 1) / N for N judges:
+    that is how far it lies above all N, since it meets each of the others about equally often.
     ``mean`` and ``deviation`` are those of all its turn scores: a judge that spreads less decides less.
     """
-    table = by_judge(frames)
+    table = by_judge(frames) if frames.asked is None else judge_table(frames)
     turns = frames.counting_scores
     rows = []
     for judge in frames.judges:
-        made = mean_estimate(over_players(table[judge] - table.mean(axis=1)))
+        above = table[judge] - table.mean(axis=1)
+        if frames.asked is not None:
+            others = table.drop(columns=judge).mean(axis=1)
+            above = (table[judge] - others).dropna() * (1 - 1 / len(frames.judges))
+        made = mean_estimate(over_players(above))
         scores = turns.loc[turns["judge"] == judge, "score"]
-        row = {"judge": judge, "conversations": len(table), **made.cells("offset")}
+        row = {"judge": judge, "conversations": len(above), **made.cells("offset")}
         if len(frames.judges) < 2:
             row |= {"offset": None, "low": None, "high": None, "reason": ONE_JUDGE}
         row["mean"] = published(float(scores.mean())) if len(scores) else None
@@ -60,7 +66,7 @@ def agreement(frames: Frames) -> pd.DataFrame:
     for group in groups:
         for criterion in frames.criteria:
             mine = turns[(turns["criterion"] == criterion) & turns["judge"].isin(group)]
-            table = mine.pivot(index="judge", columns=[*SCENE, "turn"], values="score")
+            table = mine.pivot(index="judge", columns=[*TALK, "turn"], values="score")
             value, reason = ordinal_alpha(table) if len(group) > 1 else (None, ONE_JUDGE)
             rows.append(
                 {

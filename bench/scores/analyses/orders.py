@@ -6,7 +6,7 @@ import pandas as pd
 
 from bench.protocol_facts import ProtocolFacts, answer_orders, facts_of
 from bench.scores.analyses.sure import mean_estimate
-from bench.scores.frame import SCENE, Frames
+from bench.scores.frame import SCENE, TALK, Frames
 
 COLUMNS = ["judge", "what", "items", "value", "low", "high", "reason"]
 SPREAD, OTHER_BAND = "spread", "other_band"
@@ -26,14 +26,14 @@ def order_effects(frames: Frames) -> pd.DataFrame:
         return pd.DataFrame(columns=COLUMNS)
     rows: list[dict[str, object]] = []
     for judge, mine in frames.counting_scores.groupby("judge"):
-        wide = mine.pivot_table(index=SCENE, columns="turn", values="score").dropna()
+        wide = mine.pivot_table(index=TALK, columns="turn", values="score").dropna()
         if wide.shape[1] > 1 and len(wide):
             rows += [_row(str(judge), what, values) for what, values in _effects(wide, facts).items()]
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
 def _effects(wide: pd.DataFrame, facts: ProtocolFacts) -> dict[str, pd.Series]:
-    """Each figure by (player, character, situation)."""
+    """Each figure by conversation (TALK)."""
     bands = wide.map(lambda score: next(n for n, (_, high) in enumerate(facts.bands) if score <= high))
     found = {
         SPREAD: wide.max(axis=1) - wide.min(axis=1),
@@ -42,11 +42,11 @@ def _effects(wide: pd.DataFrame, facts: ProtocolFacts) -> dict[str, pd.Series]:
     off = pd.Series(wide.sub(wide.mean(axis=1), axis=0).stack())
     first = pd.Series([_first(*key, answers=facts.compared_answers) for key in off.index], index=off.index)
     for answer in range(1, facts.compared_answers + 1):
-        found[f"answer_{answer}_first"] = off[first == answer].groupby(level=SCENE).mean()
+        found[f"answer_{answer}_first"] = off[first == answer].groupby(level=TALK).mean()
     return found
 
 
-def _first(_: str, character: str, situation: str, order: int, *, answers: int) -> int:
+def _first(_: str, character: str, situation: str, __: int, order: int, *, answers: int) -> int:
     """The answer that stands first in an item's ``order``-th order."""
     return answer_orders(str(character), str(situation), answers)[int(order) - 1][0]
 

@@ -40,10 +40,11 @@ def preference(frames: Frames, models: Mapping[str, JudgeModel]) -> pd.DataFrame
     """Two rows per judge: ``kind`` self (players that are the judge's model) and family (its relatives).
 
     ``preference`` is in points of the final score. Per scene: the mean over the judge's own players of (this
-    judge minus the other judges), minus the same mean over players of no judge's family. The other judges
-    are those of other families, and only conversations that all of them judged count. The interval is over
-    scenes, two-way clustered. It does not say how much unrelated players differ from each other here.
-    ``chance`` does: the share of players that stand out from the others at least as much as the judge's own.
+    judge minus the other judges), minus the same mean over players of no judge's family. The other judges are
+    those of other families, and only conversations that all of them judged count. Where judges rotate, the
+    other judges are those of the same scene. The interval is over scenes, two-way clustered. It does not say
+    how much unrelated players differ from each other here. ``chance`` does: the share of players that stand
+    out from the others at least as much as the judge's own.
     """
     table = judge_table(frames)
     rows = []
@@ -56,7 +57,7 @@ def preference(frames: Frames, models: Mapping[str, JudgeModel]) -> pd.DataFrame
             reason = reason or _lacking(frames, judge, rivals, rest)
             made, chance = Estimate(None, None, None, 0, reason), None
             if reason is None:
-                made, chance = _measured(table, judge, rivals, own, rest)
+                made, chance = _measured(table, judge, rivals, own, rest, rotated=frames.asked is not None)
             rows.append(
                 {
                     "judge": judge,
@@ -110,11 +111,13 @@ def _lacking(frames: Frames, judge: str, rivals: list[str], rest: list[str]) -> 
 
 
 def _measured(
-    table: pd.DataFrame, judge: str, rivals: list[str], own: list[str], rest: list[str]
+    table: pd.DataFrame, judge: str, rivals: list[str], own: list[str], rest: list[str], *, rotated: bool
 ) -> tuple[Estimate, float | None]:
     """The preference and its ``chance``."""
-    needed = table.reindex(columns=[judge, *rivals]).dropna()
-    extra = (needed[judge] - needed[rivals].mean(axis=1)).unstack("player")
+    needed = table.reindex(columns=[judge, *rivals])
+    if not rotated:
+        needed = needed.dropna()
+    extra = (needed[judge] - needed[rivals].mean(axis=1)).dropna().unstack("player")
     own, rest = [p for p in own if p in extra], [p for p in rest if p in extra]
     difference = (extra[own].mean(axis=1) - extra[rest].mean(axis=1)).dropna()
     made = mean_estimate(difference)

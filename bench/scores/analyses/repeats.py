@@ -1,4 +1,4 @@
-"""The same player twice: how much a score moves without any difference to measure.
+"""The same player again: how much a score moves without any difference to measure.
 
 Only independent samples count. A conversation whose first exchange, repeat number and seed are those of the
 other run may come from the response cache, so it is left out and counted as a copy.
@@ -11,12 +11,14 @@ from dataclasses import replace
 from itertools import combinations
 
 import pandas as pd
+from scipy import stats
 
 from bench.records import PlayerInfo, sha256_of
-from bench.scores.analyses.scenes import scene_finals
+from bench.scores.analyses.scenes import talk_finals
 from bench.scores.analyses.sure import mean_estimate
+from bench.scores.bootstrap import NOISE_DECIMALS
 from bench.scores.correlation import rho
-from bench.scores.frame import Frames
+from bench.scores.frame import SCENE, Frames
 from bench.scores.paper import published
 
 COPIES = "every scene is a copy of the other run's; `bench run --repeat 2` makes a new sample"
@@ -57,7 +59,7 @@ def repeats_within(frames: Frames) -> pd.DataFrame:
 
 
 def repeats_between(first: Frames, second: Frames) -> pd.DataFrame:
-    """Players that two results trees both have in the same settings, one row each.
+    """Players that two results trees both have in the same settings, one row each; of each its first sample.
 
     ``scenes``: scenes that both scored, without the ``copies``;
     ``difference``: the second run's mean minus the first's over these, with its interval;
@@ -65,25 +67,64 @@ def repeats_between(first: Frames, second: Frames) -> pd.DataFrame:
     2);
     ``spearman``: whether the same scenes go well in both runs.
     """
-    ours, theirs = _Samples(first), _Samples(second)
+    ours, theirs = (_Samples(frames.only_samples(frames.samples[:1])) for frames in (first, second))
     settings = {info.player: same_settings(info) for info in second.players}
     rows = [
-        _row(info.player, info.player, ours.of(info.player), theirs.of(info.player))
+        _row(info.player, info.player, *(run.of(info.player).droplevel("repeat") for run in (ours, theirs)))
         for info in first.players
         if settings.get(info.player) == same_settings(info)
     ]
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
+NOISE_COLUMNS = ["player", "scenes", "conversations", "variance", "noise", "low", "high", "of_mean", "reason"]
+
+
+def run_noise(frames: Frames) -> pd.DataFrame:
+    """How far the score of a scene moves from one repeat to the next, one row per player and one for all.
+
+    ``variance``: of the scores of one player in one scene, pooled over the ``scenes`` that have two or more
+    scored conversations, in squared points; ``noise``: its root, in points, with a 95% interval from the
+    chi-squared distribution; ``of_mean``: what this noise adds to the standard error of the player's mean.
+    The row for all has the empty ``player``. Empty without repeats.
+    """
+    finals = talk_finals(frames)
+    if len(frames.samples) < 2 or finals.empty:
+        return pd.DataFrame(columns=NOISE_COLUMNS)
+    rest = finals - finals.groupby(level=SCENE).transform("mean")
+    counts = finals.groupby(level=SCENE).transform("count")
+    rest = rest[counts > 1].round(NOISE_DECIMALS)
+    players = rest.index.get_level_values("player")
+    groups = [("", rest), *((name, rest[players == name]) for name in frames.names)]
+    return pd.DataFrame([_noise_row(name, group) for name, group in groups], columns=NOISE_COLUMNS)
+
+
+def _noise_row(player: str, rest: pd.Series) -> dict[str, object]:
+    """``rest``: scores minus the mean of their scene, of scenes with several."""
+    scenes = len(rest.groupby(level=SCENE).size())
+    row: dict[str, object] = {"player": player, "scenes": scenes, "conversations": len(rest)}
+    df, squares = len(rest) - scenes, math.fsum(rest**2)
+    if not df:
+        return row | {"reason": "no scene has two scored repeats"}
+    noise = math.sqrt(squares / df)
+    row |= {"variance": published(squares / df), "noise": published(noise)}
+    if player:
+        row["of_mean"] = published(noise / math.sqrt(len(rest)))
+    if not squares:
+        return row | {"reason": "the same score in all repeats of every scene: no interval"}
+    low, high = (math.sqrt(squares / float(stats.chi2.ppf(share, df))) for share in (0.975, 0.025))
+    return row | {"low": published(low), "high": published(high)}
+
+
 class _Samples:
     """The scored conversations of a board."""
 
     def __init__(self, frames: Frames) -> None:
-        self._finals = scene_finals(frames).rename("final")
+        self._finals = talk_finals(frames).rename("final")
         self._openings = frames.openings
 
     def of(self, player: str) -> pd.DataFrame:
-        """A player's finals and openings by (character, situation)."""
+        """A player's finals and openings by (character, situation, repeat)."""
         table = self._finals[self._finals.index.get_level_values("player") == player].to_frame()
         table["opening"] = [self._openings.get(scene, "") for scene in table.index]
         return table.droplevel("player")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from bench.scores.frame import SCENE
+from bench.scores.frame import TALK
 from bench.scores.measures import RUN, grams, repeated_answers, repeated_runs, words
 from bench.scores.player_measures import across, mean
 
@@ -25,7 +25,10 @@ def repetition(turns: pd.DataFrame) -> pd.DataFrame:
     """
     rows = []
     for player, mine in turns.groupby("player"):
-        talks = {(str(key[1]), str(key[2])): list(group["answer"]) for key, group in mine.groupby(SCENE)}
+        talks = {
+            (str(character), str(situation), str(repeat)): list(group["answer"])
+            for (_, character, situation, repeat), group in mine.groupby(TALK)
+        }
         tokens = {key: [words(answer) for answer in answers] for key, answers in talks.items()}
         runs = {key: [grams(answer, RUN) for answer in answers] for key, answers in tokens.items()}
         sets = {key: {run for answer in found for run in answer} for key, found in runs.items()}

@@ -21,7 +21,7 @@ from bench.scores.analyses.orders import order_effects
 from bench.scores.analyses.pairs import MOST_PAIRS
 from bench.scores.analyses.preference import JudgeModel, preference
 from bench.scores.analyses.questions import question_variety
-from bench.scores.analyses.repeats import repeats_between, repeats_within
+from bench.scores.analyses.repeats import repeats_between, repeats_within, run_noise
 from bench.scores.analyses.repetition import repetition
 from bench.scores.analyses.sure import missing_to_none
 from bench.scores.analyses.swaps import board_scores, judge_boards, swapped
@@ -297,6 +297,15 @@ _TABLES: tuple[tuple[str, str, str, str, Callable[[Material], pd.DataFrame]], ..
         f"Of a scene with more than {MOST_PAIRS} pairs of runs so many are compared, drawn by a fixed seed.",
         "no conversation is complete",
         lambda m: question_variety(m.turns),
+    ),
+    (
+        "run_noise",
+        "Noise from run to run",
+        "`noise`: by how many points (standard deviation) a score of one scene differs from repeat to "
+        "repeat, though nothing has changed. It comes from the player, the interrogator and the judges. "
+        "`of_mean`: what it adds to the standard error of the player's mean; more repeats reduce only that.",
+        "each scene was played once; set `repeats = 2` in the suite to measure it",
+        lambda m: run_noise(m.frames),
     ),
     (
         "repeats",

@@ -1,4 +1,4 @@
-"""Final scores that the other analyses start from. All are Series or tables indexed by SCENE or VERDICT."""
+"""Final scores that the other analyses start from, indexed by SCENE, TALK or VERDICT."""
 
 from __future__ import annotations
 
@@ -16,10 +16,15 @@ def judge_finals(frames: Frames) -> pd.Series:
 
 
 def judge_table(frames: Frames) -> pd.DataFrame:
-    """:func:`judge_finals` with one column per judge of the board, indexed by SCENE; NaN if missing."""
+    """:func:`judge_finals` with one column per judge of the board, indexed by TALK; NaN if missing."""
     return judge_finals(frames).unstack("judge").reindex(columns=list(frames.judges))
 
 
 def scene_finals(frames: Frames) -> pd.Series:
-    """The final score of every conversation, indexed by SCENE: the mean over its judges."""
+    """The final score of every scene, indexed by SCENE: the mean over its repeats."""
+    return paper.over_repeats(talk_finals(frames).to_frame())["final"]
+
+
+def talk_finals(frames: Frames) -> pd.Series:
+    """The final score of every conversation, indexed by TALK: the mean over its judges."""
     return paper.conversation_scores(judge_finals(frames).to_frame())["final"]

@@ -38,7 +38,12 @@ class Estimate:
 
 
 def mean_estimate(values: pd.Series) -> Estimate:
-    """The mean of a series indexed by two levels, both of which are clusters; missing values stay out."""
+    """The mean of a series indexed by two levels, both of which are clusters; missing values stay out.
+
+    Repeats of a scene, a third level, are averaged first.
+    """
+    if values.index.nlevels > 2:
+        values = values.groupby(level=[0, 1]).mean()
     return grid_estimate(two_way(values))
 
 

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 import pandas as pd
 
 from bench.records import Conversation
-from bench.scores.frame import SCENE
+from bench.scores.frame import TALK
 
-COLUMNS = [*SCENE, "turn", "question", "answer"]
+COLUMNS = [*TALK, "turn", "question", "answer"]
 
 
 def turns_of(conversations: Iterable[Conversation]) -> pd.DataFrame:
@@ -27,9 +27,9 @@ def turns_of(conversations: Iterable[Conversation]) -> pd.DataFrame:
                 question = message.content
                 turn += 1
             elif message.role == "assistant" and question is not None:
-                cell = (record.player, record.character, record.situation)
+                cell = (record.player, record.character, record.situation, record.repeat)
                 rows.append((*cell, turn, question, message.content))
-    return pd.DataFrame(rows, columns=COLUMNS).sort_values([*SCENE, "turn"], ignore_index=True)
+    return pd.DataFrame(rows, columns=COLUMNS).sort_values([*TALK, "turn"], ignore_index=True)
 
 
 def no_turns() -> pd.DataFrame:

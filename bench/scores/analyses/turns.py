@@ -8,7 +8,7 @@ import pandas as pd
 from bench.protocol_facts import facts_of
 from bench.scores.analyses.sure import grid_estimate, mean_of_known
 from bench.scores.bootstrap import Array
-from bench.scores.frame import SCENE, Frames
+from bench.scores.frame import SCENE, TALK, VERDICT, Frames
 
 ALL = ""
 """Stands for the average over all players in the column ``player``."""
@@ -72,13 +72,13 @@ COLUMNS = [
 def _turn_finals(frames: Frames) -> tuple[list[str], list[int], Array]:
     """Players, turns, and an array players x characters x situations x turns; NaN where a turn has no score.
 
-    Each value is the mean over judges of the mean over criteria.
+    Each value is the mean over repeats of the mean over judges of the mean over criteria.
     """
     rows = frames.counting_scores
     if rows.empty:
         return [], [], np.zeros((0, 0, 0, 0))
-    by_judge = rows.groupby([*SCENE, "judge", "turn"])["score"].mean()
-    finals = by_judge.groupby(level=[*SCENE, "turn"]).mean()
+    by_judge = rows.groupby([*VERDICT, "turn"])["score"].mean()
+    finals = by_judge.groupby(level=[*TALK, "turn"]).mean().groupby(level=[*SCENE, "turn"]).mean()
     codes, names = zip(
         *(pd.factorize(finals.index.get_level_values(level), sort=True) for level in range(4)), strict=True
     )

@@ -53,7 +53,7 @@ COLUMNS = ["kind", "player", "n", "value", "low", "high", "p", "reason"]
 def _lengths(frames: Frames) -> pd.DataFrame:
     """Per scored conversation: ``final``, and ``doublings``, log2 of its mean answer length."""
     finals = scene_finals(frames)
-    lengths = frames.conversations.set_index(SCENE)["mean_answer_characters"].reindex(finals.index)
+    lengths = frames.conversations.groupby(SCENE)["mean_answer_characters"].mean().reindex(finals.index)
     known = lengths[lengths > 0].index
     doublings = np.log2(lengths.loc[known].to_numpy(dtype=np.float64))
     return pd.DataFrame({"final": finals.loc[known], "doublings": doublings}, index=known)

@@ -15,12 +15,13 @@ from bench.catalog import Catalog, Sampling
 from bench.errors import CatalogError
 from bench.items import Item, read_items, read_probes
 from bench.protocol_facts import facts_of
+from bench.records import MOST_REPEATS
 from bench.slugs import NOT_SUITES, slug
-from bench.toml_entries import Entry, checked_id, entry_from, read_toml, unknown_name
+from bench.suites.rotation import Rota, Scene, rota_of
+from bench.toml_entries import Entry, checked_id, entry_from, located, read_text, read_toml, unknown_name
 
 LANGUAGES = {"en": "English", "ja": "Japanese", "ru": "Russian"}
 """Language names for templates; any other language is named by its code."""
-
 
 FOLDER = r"^(?:[a-z0-9][a-z0-9-]*)?$"
 """What a suite may call the folder of its templates."""
@@ -116,6 +117,13 @@ class RoleSettings(Entry):
     sampling: Sampling = Sampling()
 
 
+class JudgeSettings(RoleSettings):
+    """The judges."""
+
+    per_scene: int | None = Field(default=None, ge=1)
+    """How many of them score each scene, where they rotate; None: 1."""
+
+
 class Limits(Entry):
     """The longest strings, in characters, that the reply schema allows where the provider enforces it."""
 
@@ -156,7 +164,11 @@ class SuiteEntry(Entry):
     player: RoleSettings = RoleSettings()
     interrogator: RoleSettings | None = None
     """None if the protocol has no interrogator."""
-    judge: RoleSettings = RoleSettings()
+    judge: JudgeSettings = JudgeSettings()
+    judges: Literal["all", "rotate"] = "all"
+    """Whether all judges score every scene, or take turns (see :mod:`bench.suites.rotation`)."""
+    repeats: int = Field(default=1, ge=1, le=MOST_REPEATS)
+    """How often each player plays each scene."""
     languages: dict[str, Selection] = Field(min_length=1)
 
     @field_validator("interrogator")
@@ -210,6 +222,25 @@ class Suite:
         rule_judge = facts_of(self.protocol).rule_judge
         return (rule_judge,) if rule_judge else self.entry.judge.models
 
+    @property
+    def repeats(self) -> tuple[int, ...]:
+        """Numbers of the samples of each scene."""
+        return tuple(range(1, self.entry.repeats + 1))
+
+    def rota(self, language: str) -> Rota | None:
+        """The judges of each scene of ``language``; None if all judges score every scene."""
+        if self.entry.judges == "all":
+            return None
+        scenes = self.language(language)
+        lengths = {name: self.turns_of(situation) for name, situation in scenes.situations.items()}
+        turns = tuple((pair, lengths.get(pair[1], 1)) for pair in scenes.pairs)
+        return rota_of(turns, self.judges, self.entry.judge.per_scene or 1)
+
+    def asked(self, judges: Iterable[str], scene: Scene, rota: Rota | None) -> tuple[str, ...]:
+        """Those of ``judges`` that are to score ``scene``; judges that the suite does not name score all."""
+        whose = self.judges if rota is None else rota.get(scene, ())
+        return tuple(judge for judge in judges if judge in whose or judge not in self.judges)
+
     def turns_of(self, situation: Situation) -> int:
         """The number of turns of a conversation in ``situation``."""
         limit = self.entry.max_turns
@@ -255,16 +286,37 @@ def load_suite(prompts: Path, name: str, *, check: bool = True) -> Suite:
     if name not in files:
         raise unknown_name(name, files, "suite", str(prompts))
     path = files[name]
-    entry = entry_from(SuiteEntry, read_toml(path, root=prompts), str(path))
-    if not entry.judge.models and not facts_of(path.parent.name).rule_judge:
-        hint = 'Add [judge] with models = ["NAME"].'
-        raise CatalogError("judge: name at least one judge model", where=str(path), hint=hint)
+    tables, text = read_toml(path, root=prompts), read_text(path, root=prompts)
+    entry = entry_from(SuiteEntry, tables, str(path), text=text)
+    _check_judges(entry, path, text)
     for language in entry.languages:
         _folder_name(language, "language", str(path))
     scenes = Lazy(entry.languages, partial(_scenes, entry, path))
     if check:
         dict(scenes)
     return Suite(name, path.parent.name, entry, prompts, scenes)
+
+
+def _check_judges(entry: SuiteEntry, path: Path, text: str) -> None:
+    """Raise CatalogError if the judges cannot score the scenes in the way that the suite asks for."""
+    judges, each = entry.judge.models, entry.judge.per_scene
+    at: tuple[str, ...] = ("judges",)
+    fault, hint = "", 'Remove judges = "rotate", or name more judges.'
+    if facts_of(path.parent.name).rule_judge:
+        fault = "rules judge here, and no models that could take turns" if entry.judges == "rotate" else ""
+    elif not judges:
+        fault, at, hint = "name at least one judge model", ("judge",), 'Add [judge] with models = ["NAME"].'
+    elif entry.judges == "all" and each is not None:
+        fault, at = "all judges score every scene", ("judge", "per_scene")
+        hint = 'Add judges = "rotate" above the first table, or remove per_scene.'
+    elif entry.judges == "rotate" and len(judges) == 1:
+        fault = f"{judges[0]} is the only judge: it has nobody to take turns with"
+    elif entry.judges == "rotate" and each is not None and each > len(judges):
+        fault, at = f"{each} judges a scene, but there are only {len(judges)}", ("judge", "per_scene")
+        hint = f"Set it to at most {len(judges)}, or name more judges."
+    if fault:
+        where = located(path, at, text)
+        raise CatalogError(f"{'.'.join(at)}: {fault}", where=where, hint=hint)
 
 
 def _folder_name(name: str, kind: str, where: str) -> str:
