@@ -32,18 +32,18 @@ class Candidate(NamedTuple):
     player: str
     character: str
     situation: str
-    repeat: int
     sha256: str
+    repeat: int = 1
 
     @property
-    def margins(self) -> tuple[str, str, str]:
+    def scene(self) -> tuple[str, str, str]:
         """Its MARGINS."""
-        return self[:3]
+        return self.player, self.character, self.situation
 
     @property
     def key(self) -> tuple[str | int, ...]:
-        """What its random place depends on; the repeat only from the second sample on."""
-        return self[:3] if self.repeat == 1 else self[:4]
+        """What its random place depends on."""
+        return self.scene if self.repeat == 1 else (*self.scene, self.repeat)
 
 
 @dataclass(frozen=True)
@@ -152,7 +152,7 @@ def candidates(
             if talk.status == "complete" and version in (None, talk.version) and counts:
                 _check_suitable(talk, criteria, where)
                 digest = messages_sha256(talk.messages)
-                candidate = Candidate(player, talk.character, talk.situation, talk.repeat, digest)
+                candidate = Candidate(player, talk.character, talk.situation, digest, talk.repeat)
                 pools.setdefault(talk.version, []).append(candidate)
     if not pools:
         of = f" of version {version}" if version else ""
@@ -190,9 +190,9 @@ def draw(pool: Sequence[Candidate], size: int, seed: int, salt: str = "") -> lis
     ``seed``, ``salt`` and the scene, so that it is the same on every machine.
     """
     order = sorted(pool, key=lambda candidate: sha256_of([seed, salt, *candidate.key]))
-    margins = [_levels([(candidate.margins[m],) for candidate in order]) for m in range(len(MARGINS))]
+    margins = [_levels([(candidate.scene[m],) for candidate in order]) for m in range(len(MARGINS))]
     pairs = [
-        _levels([(candidate.margins[a], candidate.margins[b]) for candidate in order])
+        _levels([(candidate.scene[a], candidate.scene[b]) for candidate in order])
         for a, b in combinations(range(len(MARGINS)), 2)
     ]
     places = [*margins, *pairs]

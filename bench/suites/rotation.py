@@ -121,7 +121,7 @@ def _mix(chosen: dict[Scene, set[int]], lengths: Mapping[str, int], judges: int)
         one, other = (scenes[int(draw() * len(scenes))] for _ in range(2))
         a, b = (int(draw() * judges) for _ in range(2))
         crossed = {(one[0], other[1]), (other[0], one[1])} - {one, other}
-        if a == b or not all(_has(chosen.get(scene), b, a) for scene in crossed):
+        if len(crossed) < 2 or not all(_has(chosen.get(scene), b, a) for scene in crossed):
             moves = {one: (a, b), other: (b, a)}
         else:
             moves = {one: (a, b), other: (a, b)} | dict.fromkeys(crossed, (b, a))

@@ -48,7 +48,7 @@ def test_judges_scores_are_those_of_the_boards(tree: ResultsTree) -> None:
     seen = 0
     for item in study.file.items:
         for judge in JUDGES:
-            key = (item.player, item.character, item.situation, judge)
+            key = (item.player, item.character, item.situation, item.repeat, judge)
             score = table["final"][judge].to_dict()[item.item]
             if key in finals:
                 assert score == pytest.approx(finals[key], abs=1e-9)
@@ -89,7 +89,7 @@ def test_refusals_policies(tree: ResultsTree) -> None:
     }
     scenes = {scene: item for item, scene in panel(tree).judged[0].scenes.items()}
     for row in refused.itertuples():
-        item = scenes[str(row.player), str(row.character), str(row.situation)]
+        item = scenes[str(row.player), str(row.character), str(row.situation), int(str(row.repeat))]
         cells = {name: table["fluency"][str(row.judge)].to_dict()[item] for name, table in tables.items()}
         assert math.isnan(cells["left-out"])
         assert cells["lowest"] == 1.0
@@ -111,14 +111,14 @@ def test_an_item_is_its_words_not_its_name() -> None:
     found, changed, unmatched = match(
         items,
         {
-            ("p", "c", "s"): "1",
-            ("p", "c", "t"): "other words now",
-            ("r", "c", "s"): "4",
-            ("p", "d", "s"): "5",
-            ("q", "d", "s"): "5",
+            ("p", "c", "s", 1): "1",
+            ("p", "c", "t", 1): "other words now",
+            ("r", "c", "s", 1): "4",
+            ("p", "d", "s", 1): "5",
+            ("q", "d", "s", 1): "5",
         },
     )
-    assert found == {"a": ("p", "c", "s"), "d": ("r", "c", "s"), "e": ("p", "d", "s")}
+    assert found == {"a": ("p", "c", "s", 1), "d": ("r", "c", "s", 1), "e": ("p", "d", "s", 1)}
     assert changed == ["b"]
     assert unmatched == ["c", "f"]  # f: two conversations have these words, and it does not say which
 
