@@ -119,10 +119,8 @@ def load_board(
     if measures:
         frames = with_measures(frames, tree)
     frames = frames.only_judges(_chosen(judges, frames) or counting_judges(rules, present))
-    if rules and tree.repeat is None:
-        frames = frames.only_samples(rules.repeats)
-    if rules and (rota := rules.rota(language)):
-        frames = frames.rotated({scene: rules.asked(frames.judges, scene, rota) for scene in rota})
+    if rules is not None:
+        frames = _asked_for(frames, rules, tree.repeat)
     return LoadedBoard(
         frames=frames,
         scenes=rules.language(language).pairs if rules else None,
@@ -134,6 +132,16 @@ def load_board(
         catalog=catalog_of(models),
         source=tree.score_source(suite),
     )
+
+
+def _asked_for(frames: Frames, suite: Suite, repeat: int | None) -> Frames:
+    """The repeats and, where judges rotate, the judgements that ``suite`` asks for; or one repeat."""
+    if repeat is None:
+        frames = frames.only_samples(suite.repeats)
+    rota = suite.rota(frames.language)
+    if rota is None:
+        return frames
+    return frames.rotated({scene: suite.asked(frames.judges, scene, rota) for scene in rota})
 
 
 def _check_played(frames: Frames, tree: ResultsTree) -> None:

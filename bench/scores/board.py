@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, Literal
 
@@ -200,8 +200,7 @@ def board_of(
         main, main_weights = CUSTOM, checked_weights(weights, frames.criteria)
     weightings = {main: main_weights, **standard}
     scored, median = paper_numbers(frames, weightings, resamples=resamples, seed=seed)
-    gap = paper.rank_gap(facts_of(frames.protocol))
-    tables = {name: _weighted(paper.ranked(published_numbers(scored, name), gap)) for name in weightings}
+    tables = _ranked(frames, scored, weightings)
     counts = _counts(frames, scenes_of(frames) if scenes is None else list(scenes))
     probes, facts = probe_rates(frames), standing_out(frames.calls)
     summary, robust = robust_records(frames, main_weights, resamples=resamples, seed=seed)
@@ -216,7 +215,7 @@ def board_of(
         weightings={name: dict(weightings[name]) for name in weightings if name != main},
         judges=frames.judges,
         repeats=len(frames.samples) if len(frames.samples) > 1 else None,
-        judges_per_scene=None if frames.asked is None else max(map(len, frames.asked.values()), default=0),
+        judges_per_scene=frames.judges_per_scene,
         median_length=median,
         resamples=resamples,
         seed=seed,
@@ -235,6 +234,14 @@ def board_of(
             for player in tables[main]
         ),
     )
+
+
+def _ranked(
+    frames: Frames, scored: pd.DataFrame, weightings: Iterable[str]
+) -> dict[str, dict[Any, WeightedScore]]:
+    """The published numbers of each weighting, ranked."""
+    gap = paper.rank_gap(facts_of(frames.protocol))
+    return {name: _weighted(paper.ranked(published_numbers(scored, name), gap)) for name in weightings}
 
 
 _PLAYER_FIELDS = set(BoardRow.model_fields) & set(PlayerInfo.model_fields)

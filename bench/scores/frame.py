@@ -181,6 +181,11 @@ class Frames:
         """The judges that should score (character, situation)."""
         return self.judges if self.asked is None else self.asked.get(scene, ())
 
+    @property
+    def judges_per_scene(self) -> int | None:
+        """Where judges rotate, how many score each scene."""
+        return None if self.asked is None else max(map(len, self.asked.values()), default=0)
+
     def was_asked(self, table: pd.DataFrame) -> npt.NDArray[np.bool_]:
         """For each row of ``table`` (columns of VERDICT), whether its judge should score its scene."""
         columns = (table[name] for name in ("character", "situation", "judge"))
