@@ -39,7 +39,6 @@ class CellSummary:
     situation_title: str
     scene: str
     """Name of the scene's files: see :func:`bench.site.paths.scene_name`."""
-    repeat: int
     state: State
     score: float | None
     """Mean over the judges that saw no refusal, and over repeats; None if there is no such judge."""
@@ -48,6 +47,7 @@ class CellSummary:
     answers: int
     judges: tuple[JudgeScores, ...]
     dispute: Dispute | None
+    repeat: int = 1
     repeats: tuple[CellSummary, ...] = ()
     """Of a scene that was played more than once: its conversations, of which this is the first."""
 
