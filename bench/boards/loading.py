@@ -86,9 +86,8 @@ def load_board(
 ) -> LoadedBoard:
     """Load the evidence of one board and return it with the board.
 
-    For a suite that ``prompts`` defines, only the judges, scenes and repeats of the suite count: a judge
-    added to some players only would tilt the comparison. Where its judges rotate, only those whose turn it is
-    count in a scene. For any other suite, everything in the results counts.
+    For a suite that ``prompts`` defines, only what the suite asks for counts: a judge added to some players
+    only would tilt the comparison. For any other suite, everything in the results counts.
 
     Args:
         results: The results folder.
@@ -99,8 +98,7 @@ def load_board(
         weights: Weights of the criteria, as a mapping or in the form of `bench board --weights`.
         version: Use records of this version only. Needed if the results hold several versions.
         frames: All evidence of the board, if it is loaded already.
-        resamples: Bootstrap resamples for the confidence intervals.
-        seed: Seed of the bootstrap.
+        resamples, seed: Number of bootstrap resamples for the confidence intervals, and their seed.
         models: The catalog, or its file, which may be missing. With it, the board says what is out of date.
         measures: Add the measures of texts (bench.scores.measures.MEASURES) to ``frames.conversations``.
 
@@ -119,8 +117,7 @@ def load_board(
     if measures:
         frames = with_measures(frames, tree)
     frames = frames.only_judges(_chosen(judges, frames) or counting_judges(rules, present))
-    if rules is not None:
-        frames = _asked_for(frames, rules, tree.repeat)
+    frames = frames if rules is None else _asked_for(frames, rules, tree.repeat)
     return LoadedBoard(
         frames=frames,
         scenes=rules.language(language).pairs if rules else None,
@@ -138,10 +135,8 @@ def _asked_for(frames: Frames, suite: Suite, repeat: int | None) -> Frames:
     """The repeats and, where judges rotate, the judgements that ``suite`` asks for; or one repeat."""
     if repeat is None:
         frames = frames.only_samples(suite.repeats)
-    rota = suite.rota(frames.language)
-    if rota is None:
-        return frames
-    return frames.rotated({scene: suite.asked(frames.judges, scene, rota) for scene in rota})
+    asked = suite.asked_by_scene(frames.judges, frames.language)
+    return frames if asked is None else frames.rotated(asked)
 
 
 def _check_played(frames: Frames, tree: ResultsTree) -> None:

@@ -186,8 +186,7 @@ def board_of(
     Args:
         frames: The evidence, only by judges that count.
         weights: Weight of each criterion; None for equal weights.
-        resamples: Bootstrap resamples for the confidence intervals.
-        seed: Seed of the bootstrap.
+        resamples, seed: Number of bootstrap resamples for the confidence intervals, and their seed.
         scenes: Scenes that every player should have; None for all that any player was given.
 
     Raises UserError for invalid weights or resamples.
@@ -201,10 +200,10 @@ def board_of(
     weightings = {main: main_weights, **standard}
     scored, median = paper_numbers(frames, weightings, resamples=resamples, seed=seed)
     tables = _ranked(frames, scored, weightings)
-    counts = _counts(frames, scenes_of(frames) if scenes is None else list(scenes))
+    counts = _counts(frames, list(scenes_of(frames) if scenes is None else scenes))
     probes, facts = probe_rates(frames), standing_out(frames.calls)
     summary, robust = robust_records(frames, main_weights, resamples=resamples, seed=seed)
-    infos = {info.player: info for info in frames.players}
+    infos, repeats = {info.player: info for info in frames.players}, len(frames.samples)
     return Board(
         suite=frames.suite,
         version=frames.version,
@@ -214,7 +213,7 @@ def board_of(
         weights=main_weights,
         weightings={name: dict(weightings[name]) for name in weightings if name != main},
         judges=frames.judges,
-        repeats=len(frames.samples) if len(frames.samples) > 1 else None,
+        repeats=repeats if repeats > 1 else None,
         judges_per_scene=frames.judges_per_scene,
         median_length=median,
         resamples=resamples,

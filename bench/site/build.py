@@ -217,9 +217,8 @@ class _Build:
             self.folder.write("CITATION.cff", self.sources.citation.read_bytes())
         self._write_common(contexts, pages, stage1, parts)
         self._write_indexes(contexts, stage1)
-        return sum(
-            len(cell.talks) for board in boards for player in board.players for cell in player.cells.values()
-        )
+        players = [player for board in boards for player in board.players]
+        return sum(len(cell.talks) for player in players for cell in player.cells.values())
 
     def _place(self, suite: str, language: str) -> BoardPlace:
         for name in (suite, language):
@@ -231,19 +230,15 @@ class _Build:
         defined, label = self.suites.get(suite), self.labels.get(suite)
         if (source := self.tree.score_source(suite)) is not None:
             return BoardPlace(suite, language, SuiteLabel(source.title, source.description, source=source))
-        if label is None and defined is not None:
-            entry = defined.entry
+        if label is None and (entry := defined and defined.entry):
             label = SuiteLabel(entry.title, entry.description, entry.demonstration)
-        judges: tuple[str, ...] = ()
-        repeats: tuple[int, ...] = ()
-        asked = None
-        if defined is not None and language in defined.scenes:
-            folders = {path.name for path in self.tree.board_folder(suite, language).glob("*/judgements/*")}
-            judges = counting_judges(defined, [judge for judge in defined.judges if slug(judge) in folders])
-            repeats = defined.repeats
-            if rota := defined.rota(language):
-                asked = {scene: defined.asked(judges, scene, rota) for scene in rota}
-        return BoardPlace(suite, language, label or SuiteLabel(title=suite), judges, repeats, asked)
+        label = label or SuiteLabel(title=suite)
+        if defined is None or language not in defined.scenes:
+            return BoardPlace(suite, language, label)
+        folders = {path.name for path in self.tree.board_folder(suite, language).glob("*/judgements/*")}
+        judges = counting_judges(defined, [judge for judge in defined.judges if slug(judge) in folders])
+        asked = defined.asked_by_scene(judges, language)
+        return BoardPlace(suite, language, label, judges, defined.repeats, asked)
 
     def _boards(
         self, places: Sequence[BoardPlace], stage1: Stage1, judges: Mapping[str, str], jobs: int | None

@@ -241,6 +241,11 @@ class Suite:
         whose = self.judges if rota is None else rota.get(scene, ())
         return tuple(judge for judge in judges if judge in whose or judge not in self.judges)
 
+    def asked_by_scene(self, judges: Iterable[str], language: str) -> dict[Scene, tuple[str, ...]] | None:
+        """:meth:`asked` for every scene of ``language``; None if all judges score every scene."""
+        rota, names = self.rota(language), tuple(judges)
+        return None if rota is None else {scene: self.asked(names, scene, rota) for scene in rota}
+
     def turns_of(self, situation: Situation) -> int:
         """The number of turns of a conversation in ``situation``."""
         limit = self.entry.max_turns
