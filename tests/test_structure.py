@@ -117,6 +117,7 @@ def test_the_package_has_few_parts() -> None:
     ("module", "absent"),
     [
         ("bench.scores.board", ("bench.protocols", "bench.chat", "bench.prompts", "jinja2", "openai")),
+        ("bench.boards.loading", ("scipy.stats", "scipy.optimize", "matplotlib")),
         ("bench.scores.analyses.report", ("bench.protocols", "bench.chat", "bench.prompts", "jinja2")),
         ("bench.scores", ("bench.protocols", "bench.chat", "bench.prompts", "jinja2")),
         ("bench.site.talk", ("bench.protocols", "bench.chat", "openai")),

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
 
 from bench.scores.bootstrap import Array
 from bench.scores.components import henderson
+from bench.scores.distributions import t_quantile
 
 Positions = npt.NDArray[np.signedinteger[Any]]
 
@@ -177,7 +177,7 @@ def widened(these: MeanError, added: Array, added_df: float) -> MeanError:
     variance = these.variance + added
     df = variance**2 / (these.variance**2 / these.df + added**2 / added_df)
     more = np.flatnonzero(df > these.df)
-    reach = np.sqrt(variance[more]) * stats.t.ppf(0.975, df[more])
-    shorter = more[reach < these.error[more] * stats.t.ppf(0.975, these.df[more])]
+    reach = np.sqrt(variance[more]) * t_quantile(0.975, df[more])
+    shorter = more[reach < these.error[more] * t_quantile(0.975, these.df[more])]
     variance[shorter], df[shorter] = these.variance[shorter], these.df[shorter]
     return MeanError(these.mean, variance, df, these.n)

@@ -13,7 +13,6 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
 
 from bench.records import Record
 from bench.scores.bootstrap import NOISE_DECIMALS, Array, draw_indices, interval, stable_stream
@@ -94,7 +93,9 @@ def rho(x: Sequence[float], y: Sequence[float]) -> float | None:
 
 def ranks(values: Sequence[float]) -> Array:
     """Average ranks. Equal means of means can differ in their last digit, so values are rounded first."""
-    average: Array = stats.rankdata(np.asarray(values, dtype=np.float64).round(TIE_DECIMALS))
+    from scipy.stats import rankdata  # slow to load, and a board can do without
+
+    average: Array = rankdata(np.asarray(values, dtype=np.float64).round(TIE_DECIMALS))
     return average
 
 
@@ -186,7 +187,9 @@ def _interval(
         return None, None, f"{n} pairs are fewer than the {LEAST_FOR_INTERVAL} that an interval needs"
     if abs(value) > 1 - SAME:
         return None, None, "any resample of a perfect order is perfect, so resampling gives no interval"
+    from scipy.stats import rankdata  # slow to load, and a board can do without
+
     drawn = draw_indices(stable_stream(*key, "pairs"), n, RESAMPLES)
-    values = _ROWS[kind](stats.rankdata(x[drawn], axis=1), stats.rankdata(y[drawn], axis=1))
+    values = _ROWS[kind](rankdata(x[drawn], axis=1), rankdata(y[drawn], axis=1))
     low, high = interval(values[~np.isnan(values)][:, np.newaxis])
     return published(float(low[0])), published(float(high[0])), None

@@ -7,13 +7,14 @@ from collections.abc import Callable, Iterator
 from decimal import Decimal
 from typing import Literal
 
-from scipy import special, stats
+from scipy import special
 
 from bench.errors import UserError
 from bench.records import SCHEMA_VERSION, Record
 from bench.scores.analyses.variance import VarianceStudy
 from bench.scores.clusters import OWN_FROM
 from bench.scores.components import Components, Design, design
+from bench.scores.distributions import t_quantile
 from bench.scores.frame import Frames
 from bench.scores.paper import published
 from bench.scores.planning import detectable_difference
@@ -166,7 +167,7 @@ class _Field:
             return 0.0
         share, df = 1.0, self._df(made)
         for _ in range(200):
-            reach = float(stats.t.isf(self._alpha(share) / 2, df)) * made.se_difference
+            reach = -float(t_quantile(self._alpha(share) / 2, df)) * made.se_difference
             before, share = share, 2 * float(special.ndtr(-reach / spread))
             if abs(before - share) < 1e-7:
                 break

@@ -12,12 +12,12 @@ from collections.abc import Collection
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
 from bench.records import Record
 from bench.scores.analyses.sure import two_way
 from bench.scores.bootstrap import CONFIDENCE
 from bench.scores.clusters import clustered
+from bench.scores.distributions import t_quantile
 from bench.scores.ledger import Scene
 from bench.scores.paper import published
 from bench.scores.robust import Grid
@@ -236,7 +236,7 @@ def _interval(value: float, variance: float, df: float) -> tuple[float | None, f
     """95% interval; (None, None) if unknown."""
     if any(map(math.isnan, (value, variance, df))):
         return None, None
-    reach = float(stats.t.ppf((1 + CONFIDENCE) / 2, df)) * math.sqrt(variance)
+    reach = float(t_quantile((1 + CONFIDENCE) / 2, df)) * math.sqrt(variance)
     return published(value - reach), published(value + reach)
 
 

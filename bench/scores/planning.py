@@ -12,14 +12,17 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
-from scipy import optimize, special
+from scipy import special
 
 from bench.scores.bootstrap import Array
 from bench.scores.clusters import clustered
+from bench.scores.distributions import t_quantile
 from bench.scores.robust import ALPHA, POWER, power_of
 
 MOST_SIDE = 1000
 """Grids larger than this by this are never suggested."""
+EXACT = 1e-12
+"""A detectable difference is known to within this."""
 
 
 @dataclass(frozen=True)
@@ -167,7 +170,7 @@ def _likely_side(difference: float, pair: PairComponents, power: float) -> int:
         variance, df = pair.error(side)
         if not (variance > 0 and df >= 1):
             return False
-        threshold = special.stdtrit(df, 1 - ALPHA / 2)
+        threshold = float(t_quantile(1 - ALPHA / 2, df))
         return bool(special.nctdtr(df, abs(difference) / math.sqrt(variance), threshold) <= 1 - power)
 
     return bisect_left(range(2, MOST_SIDE), True, key=enough) + 2
@@ -198,4 +201,8 @@ def detectable_difference(
     """
     if power_of(width, error, df, alpha) < power:
         return None
-    return float(optimize.brentq(lambda d: power_of(d, error, df, alpha) - power, 0.0, width))
+    low, high = 0.0, width
+    while high - low > EXACT:
+        middle = (low + high) / 2
+        low, high = (low, middle) if power_of(middle, error, df, alpha) >= power else (middle, high)
+    return high

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 
 import pandas as pd
-from scipy import stats
+from scipy import special
 
 from bench.protocol_facts import facts_of
 from bench.records import Record
@@ -51,7 +51,7 @@ def wilson(passed: float, decided: int) -> tuple[float, float] | None:
     """Wilson's score interval of a rate (Wilson 1927); None without a decided probe."""
     if not decided:
         return None
-    z = float(stats.norm.ppf((1 + CONFIDENCE) / 2))
+    z = float(special.ndtri((1 + CONFIDENCE) / 2))
     rate = passed / decided
     middle = (rate + z**2 / (2 * decided)) / (1 + z**2 / decided)
     reach = z / (1 + z**2 / decided) * math.sqrt(rate * (1 - rate) / decided + z**2 / (4 * decided**2))

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from scipy import stats
 
 from bench.errors import UserError
 from bench.records import SCHEMA_VERSION, Record
@@ -249,9 +248,11 @@ def _check_once(pairs: list[tuple[Alias, Ours]], alias: Alias, player: Ours) -> 
 
 
 def _models(pairs: list[tuple[Alias, Ours]], theirs: Published, beaten: Sure) -> tuple[Matched, ...]:
+    from scipy.stats import rankdata  # slow to load, and pages need it only where there are rank maps
+
     names = [alias.names[theirs.name] for alias, _ in pairs]
-    our_ranks = stats.rankdata([-player.score for _, player in pairs])
-    their_ranks = stats.rankdata([-theirs.scores[name] for name in names])
+    our_ranks = rankdata([-player.score for _, player in pairs])
+    their_ranks = rankdata([-theirs.scores[name] for name in names])
     players = [player.player for _, player in pairs]
     models = []
     for n, (alias, player) in enumerate(pairs):

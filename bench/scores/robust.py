@@ -18,7 +18,7 @@ from typing import Literal
 
 import numpy as np
 import pandas as pd
-from scipy import special, stats
+from scipy import special
 
 from bench.protocol_facts import facts_of
 from bench.scores import paper
@@ -32,6 +32,7 @@ from bench.scores.clusters import (
     widened,
 )
 from bench.scores.components import Cube
+from bench.scores.distributions import benjamini_hochberg, t_quantile, t_tail
 from bench.scores.frame import SCENE, Frames
 from bench.scores.policy import POLICIES, ROBUST, Policy, judgement_scores, scene_scores
 from bench.scores.weights import Weights
@@ -179,7 +180,7 @@ def intervals(scores: Grid, spread: JudgeSpread | None = None) -> pd.DataFrame:
     made = clustered(scores.values)
     if spread is not None:
         made = widened(made, *spread.of_means(len(scores.players)))
-    reach = stats.t.ppf((1 + CONFIDENCE) / 2, made.df) * made.error
+    reach = t_quantile((1 + CONFIDENCE) / 2, made.df) * made.error
     return pd.DataFrame(
         {"score": made.mean.round(NOISE_DECIMALS), "low": made.mean - reach, "high": made.mean + reach},
         index=pd.Index(scores.players, name="player"),
@@ -217,7 +218,7 @@ def paired_differences(
 
 
 def _p_values(made: MeanError) -> Array:
-    p: Array = 2 * np.asarray(stats.t.sf(np.abs(made.mean) / made.error, made.df))
+    p: Array = 2 * t_tail(np.abs(made.mean) / made.error, made.df)
     return p
 
 
@@ -229,7 +230,7 @@ def adjusted(p: Array, correction: Correction) -> Array:
         stepped = np.maximum.accumulate(p[order] * np.arange(len(order), 0, -1))
         result[order] = np.minimum(stepped, 1.0)
     elif correction == "bh":
-        result[order] = stats.false_discovery_control(p[order])
+        result[order] = benjamini_hochberg(p[order])
     return result
 
 
@@ -305,6 +306,6 @@ def _thresholds(df: float, alpha: float) -> Array:
 
     Averaging over that distribution replaces the noncentral t, which scipy gets wrong for some arguments.
     """
-    squares = 2 * special.gammaincinv(df / 2, (_NODES + 1) / 2)  # stats.chi2.ppf(...), without its checks
+    squares = 2 * special.gammaincinv(df / 2, (_NODES + 1) / 2)  # the quantiles of chi-squared
     errors: Array = np.sqrt(squares / df)
-    return float(special.stdtrit(df, 1 - alpha / 2)) * errors
+    return float(t_quantile(1 - alpha / 2, df)) * errors

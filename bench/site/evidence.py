@@ -9,7 +9,6 @@ from functools import cached_property
 from typing import TypeVar
 
 from pydantic import JsonValue
-from scipy import stats
 
 from bench.boards.loading import LoadedBoard
 from bench.catalog import Catalog
@@ -22,6 +21,7 @@ from bench.scores.analyses.scenes import judge_finals
 from bench.scores.analyses.texts import no_turns
 from bench.scores.board import Board, BoardRow, WeightedScore
 from bench.scores.bootstrap import CONFIDENCE
+from bench.scores.distributions import t_quantile
 from bench.scores.frame import Frames
 from bench.scores.planning import ScenesNeeded
 from bench.scores.robust import robust_board
@@ -221,7 +221,7 @@ def _pairs(frames: Frames) -> dict[str, dict[str, Pair]]:
         return {}
     scored = robust_board(frames, standard_weightings(frames.criteria)[EQUAL])
     table = scored.pairs()
-    table["half"] = stats.t.ppf((1 + CONFIDENCE) / 2, table["df"]) * table["standard_error"]
+    table["half"] = t_quantile((1 + CONFIDENCE) / 2, table["df"].to_numpy()) * table["standard_error"]
     columns = [
         table[name].tolist() for name in ("player", "other", "difference", "half", "scenes", "separated")
     ]

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from scipy import special
 
 from bench.scores.bootstrap import CONFIDENCE, Array
 from bench.scores.clusters import clustered
+from bench.scores.distributions import t_quantile
 from bench.scores.paper import published
 
 FEW = "fewer than two scenes: no interval"
@@ -64,7 +64,7 @@ def grid_estimate(values: Array) -> Estimate:
 
 def interval_of(value: float, error: float, df: float, n: int) -> Estimate:
     """The estimate from a value, its standard error and degrees of freedom."""
-    reach = float(special.stdtrit(df, (1 + CONFIDENCE) / 2)) * error  # stats.t.ppf(...), without its checks
+    reach = float(t_quantile((1 + CONFIDENCE) / 2, df)) * error
     return Estimate(published(value), published(value - reach), published(value + reach), n)
 
 
