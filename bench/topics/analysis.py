@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.errors import CatalogError, UserError
-from bench.suites import Situation, Suite, read_entry
+from bench.suites import Situation, Suite
 from bench.topics.coverage import by_table, coverage, matches, proposed, read_table, similarities
 from bench.topics.embedding import Vectors, check_installed, embedded, versions
 from bench.topics.grouping import FEWEST, MOST_GROUPED, default_topic_size, grouped
@@ -146,15 +146,15 @@ def _typical(
 
 
 def _situations(suite: Suite, language: str) -> dict[str, Situation]:
-    """All situations of a language, including those of ``suite``."""
-    if not suite.language(language).situations:
+    """The situations of ``suite``: others of the language must not change what it covers."""
+    situations = suite.language(language).situations
+    if not situations:
         raise CatalogError(
             "has no situations, because it plays the items of a data set",
             where=f"suite {suite.id}",
             hint="Name a suite with situations; `bench suites` lists all suites.",
         )
-    paths = sorted((suite.prompts / "situations" / language).glob("*.toml"))
-    return {path.stem: read_entry(Situation, path, suite.prompts) for path in paths}
+    return dict(situations)
 
 
 def _covered(

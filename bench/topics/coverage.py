@@ -55,7 +55,7 @@ def similarities(
     Args:
         topics: Mean vector of each topic (k, d).
         messages: Vectors of all messages (n, d).
-        situations: All situations of the language, so that the mean does not depend on the suite's choice.
+        situations: The situations whose mean is subtracted, if there are more than two.
         chosen: The suite's situations.
     """
     names = list(situations)
