@@ -248,5 +248,7 @@ def _missing(option: str, name: str, heads: list[str], where: str) -> UserError:
         choose += " If there is one judge, name it with --one-judge."
     if option == "criterion":
         choose += " If there is one criterion, use --no-criterion."
+    if option == "scene":
+        choose += " A list with one score per model has no scenes: it belongs in results/external/."
     near = unknown_name(name, heads, "column", f"{where}:1")
     return RecordError(f"missing column {name!r}", where=near.where, hint=f"{choose} {near.hint}")

@@ -146,6 +146,7 @@ def broken(number: int, line: str) -> str:
     [
         (broken(1, "model,scene,judge,criterion,score"), ("scores.csv:1", "'player'", "--player", "model")),
         (broken(1, "player,scene,rater,criterion,score"), ("'judge'", "--one-judge")),
+        ("player,score\na,3\n", ("'scene'", "--scene", "results/external")),
         (broken(1, "player,player,judge,criterion,score"), (":1", "2 columns 'player'")),
         (broken(1, HEAD.replace(",", ";")), (":1", "one column", "commas")),
         (broken(4, LINES[0]), ("scores.csv:4", "line 2")),
