@@ -23,12 +23,14 @@ from bench.site.text import plain
 def board_pages(context: BoardContext) -> Iterator[Page]:
     """The board and the pages next to it, its players and its scenes."""
     yield board_page(context)
-    yield compare_page(context)
-    yield judges_page(context)
-    if not context.published:
+    if not context.rules.probes:
+        yield compare_page(context)
+        yield judges_page(context)
+    if "audit" in context.part_titles:
         yield from audit_pages(context)
+    if "changes-of-board" in context.part_titles:
         yield changes_page(context)
-    if context.lists:
+    if "rank-maps" in context.part_titles:
         from bench.site.rankmap_pages import rank_maps_page  # loads matplotlib
 
         yield rank_maps_page(context)
@@ -44,10 +46,10 @@ def board_files(context: BoardContext) -> Iterator[tuple[str, bytes]]:
     yield f"{folder}/board.csv", to_csv(context.board).encode()
     analyses = context.evidence.analyses.model_dump(mode="json")
     yield f"{folder}/analyses.json", canonical(analyses).encode()
-    for info in context.infos:
+    for info in () if context.rules.probes else context.infos:
         player = paths.player_folder(suite, language, info.player)
         yield f"{player}/scores.js", shard(context, info.player).encode()
-    if context.lists:
+    if "rank-maps" in context.part_titles:
         from bench.site.rankmap_pages import rank_map_files
 
         yield from rank_map_files(context)

@@ -173,16 +173,22 @@ class BoardContext:
         """The path of one of the pages beside the board."""
         return paths.board_part(self.place.suite, self.place.language, name)
 
-    def parts(self, page: str) -> list[tuple[str, str, str]]:
-        """Key, title and link of the board's own pages."""
-        to = self.links(page)
+    @property
+    def part_titles(self) -> dict[str, str]:
+        """The pages beside the board, with their titles."""
+        if self.rules.probes:
+            return paths.PROBE_PARTS
         without = set() if self.lists else {"rank-maps"}
         if self.published:
             without |= paths.OF_CONVERSATIONS
-        titles = {key: title for key, title in paths.PARTS.items() if key not in without}
+        return {key: title for key, title in paths.PARTS.items() if key not in without}
+
+    def parts(self, page: str) -> list[tuple[str, str, str]]:
+        """Key, title and link of the board's own pages."""
+        to = self.links(page)
         return [
             ("board", "Board", to.board()),
-            *((key, title, to.part(key)) for key, title in titles.items()),
+            *((key, title, to.part(key)) for key, title in self.part_titles.items()),
             *((key, title, to.path(target)) for key, title, target in self.studies),
         ]
 
@@ -205,11 +211,12 @@ class BoardContext:
         content = self.pages.render(template, {**every, **values})
         return Page(path, kind, plain(title), bdi(" ".join(heading.split()), 200), content)
 
-    def part_page(self, name: str, values: Mapping[str, Any]) -> Page:
-        """One of the pages beside the board, from the template of the same name."""
-        title = paths.PARTS[name]
+    def part_page(self, name: str, values: Mapping[str, Any], template: str = "") -> Page:
+        """One of the pages beside the board, from ``template`` or else the template of the same name."""
+        title = self.part_titles[name]
         heading = f"{title}: {self.title}"
-        return self.page(self.part_path(name), "part", name, {"here": title, **values}, heading, heading)
+        every = {"here": title, **values}
+        return self.page(self.part_path(name), "part", template or name, every, heading, heading)
 
 
 def _by_number(scene: str) -> tuple[int, str]:

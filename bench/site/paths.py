@@ -26,6 +26,8 @@ PARTS = {
 """Pages beside a board, with their titles. Rank maps exist only if another list shares enough models."""
 OF_CONVERSATIONS = frozenset({"audit", "changes-of-board"})
 """Those of our own evidence only, which published scores do not have."""
+PROBE_PARTS = {"scenes": "Probes", "changes-of-board": "Changes"}
+"""The same beside a board of probes. What compares or explains scores makes no sense there."""
 
 
 def board_page(suite: str, language: str) -> str:

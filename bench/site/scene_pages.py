@@ -37,7 +37,20 @@ def scene_pages(context: BoardContext) -> Iterator[Page]:
         yield _scene_page(context, scene, text)
 
 
+def _probes(context: BoardContext) -> Page:
+    """The list of probes with the verdict on every player."""
+    values = {
+        "scenes": context.scenes,
+        "means": context.scene_means,
+        "infos": context.infos,
+        "cells": context.cells,
+    }
+    return context.part_page("scenes", values, "probe-scenes")
+
+
 def _index(context: BoardContext) -> Page:
+    if context.rules.probes:
+        return _probes(context)
     ordered = sorted(context.scene_means, key=lambda scene: (context.scene_means[scene], scene))
     shown = max(1, min(SHOWN, len(ordered) // 2))
     names = {("character", side.id): side for side in context.characters}

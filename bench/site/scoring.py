@@ -22,6 +22,8 @@ class BoardRules:
     turn_label: str
     published: bool = False
     """Whether only scores are known, which another project published."""
+    probes: bool = False
+    """Whether rules judge: pages then speak of passed probes rather than of scores."""
 
     @classmethod
     def of(cls, protocol: str) -> BoardRules:
@@ -36,6 +38,7 @@ class BoardRules:
             rules.pools_turns,
             rules.turn_label,
             rules.published_scale is not None,
+            bool(rules.rule_judge),
         )
 
     @property

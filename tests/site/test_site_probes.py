@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from pathlib import Path
 
 import pytest
@@ -148,6 +149,35 @@ def test_the_method_page_shows_the_boards_smallest_model_first(site: Path) -> No
     board = rows_of(article(read(site / FOLDER / "index.html")))
     for name, row in rows_of(page).items():
         assert row == {head: board[name][head] for head in row}
+
+
+def test_no_page_of_a_probe_board_speaks_of_scores_judges_or_scenes(site: Path) -> None:
+    words = re.compile(r"\b(?:scores?|judges?|scenes?|refusals?|robust)\b", re.IGNORECASE)
+    pages = [
+        *(site / FOLDER).glob("*.html"),
+        *(site / FOLDER).glob("*/*.html"),
+        *(site / FOLDER).rglob("index.html"),
+    ]
+    pages.append(next((site / FOLDER / "players/smollm2-135m").glob("*.*.html")))
+    for page in pages:
+        if page.name != "changes-of-board.html":
+            text = article(read(page)).text.replace("Measures without a judge", "")
+            assert words.findall(text) == [], page
+    assert {page.name for page in (site / FOLDER).glob("*.html")} == {
+        "index.html",
+        "scenes.html",
+        "changes-of-board.html",
+    }
+
+
+def test_the_list_of_probes_shows_every_verdict(site: Path, cells: dict[str, list[tuple[Cell, str]]]) -> None:
+    table = article(read(site / FOLDER / "scenes.html")).tagged("table")[0]
+    head, *rows = table.tagged("tr")
+    names = [cell.text.strip() for cell in head.tagged("th")][3:]
+    shown = [[cell.text.strip() for cell in row.tagged("td")][2:] for row in rows]
+    for player, verdicts in cells.items():
+        column = [row[names.index(NAMES[player])] for row in shown]
+        assert sorted(column) == sorted(verdict for _, verdict in verdicts)
 
 
 def test_links_and_ids_are_sound(site: Path) -> None:
