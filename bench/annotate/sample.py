@@ -62,6 +62,7 @@ def draw_study(
     suite: str,
     language: str,
     size: int | None = None,
+    within_player: int | None = None,
     seed: int = 1,
     version: str | None = None,
     players: Sequence[str] = (),
@@ -69,6 +70,7 @@ def draw_study(
 ) -> Sample:
     """Draw a study of ``size`` conversations (default: SIZES), or of all if there are fewer.
 
+    ``within_player``: draw so many at random from those of each player instead of a balanced sample.
     ``version``, ``players`` and ``repeats`` (numbers of samples) restrict the conversations. Raises UserError
     as :func:`candidates`.
     """
@@ -77,8 +79,13 @@ def draw_study(
     version, pool = candidates(
         tree, suite, language, version=version, players=players, repeats=repeats, criteria=asked
     )
-    size = size or SIZES.get(language, SIZE)
-    chosen = draw(pool, size, seed, f"{suite} {version} {language}")
+    salt = f"{suite} {version} {language}"
+    if within_player is not None:
+        size = within_player * len({candidate.player for candidate in pool})
+        chosen = draw_within_players(pool, within_player, seed, salt)
+    else:
+        size = size or SIZES.get(language, SIZE)
+        chosen = draw(pool, size, seed, salt)
     items = [
         StudyItem(
             item=item_id(study, seed, candidate),
@@ -97,6 +104,8 @@ def draw_study(
         language=language,
         seed=seed,
         asked=size,
+        within_player=within_player,
+        population=None if within_player is None else dict(sorted(Counter(c.player for c in pool).items())),
         strata={
             margin: dict(sorted(Counter(getattr(item, margin) for item in items).items()))
             for margin in MARGINS
@@ -209,6 +218,21 @@ def draw(pool: Sequence[Candidate], size: int, seed: int, salt: str = "") -> lis
         chosen.append(order[best])
         for count, levels in zip(counts, places, strict=True):
             count[levels[best]] += 1
+    return chosen
+
+
+def draw_within_players(pool: Sequence[Candidate], each: int, seed: int, salt: str = "") -> list[Candidate]:
+    """``each`` conversations of every player, or all of its, by simple random sampling.
+
+    The random order depends only on ``seed``, ``salt`` and the scene.
+    """
+    order = sorted(pool, key=lambda candidate: sha256_of([seed, salt, *candidate.scene]))
+    taken: Counter[str] = Counter()
+    chosen = []
+    for candidate in order:
+        taken[candidate.player] += 1
+        if taken[candidate.player] <= each:
+            chosen.append(candidate)
     return chosen
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
 
+from bench.boards.people import calibrated_scores
 from bench.catalog import Catalog, load_catalog
 from bench.errors import UserError
 from bench.files import write_atomically
@@ -41,6 +42,8 @@ class LoadedBoard:
     """The current models; None: evidence is not compared with them."""
     source: ScoreSource | None = None
     """Where published scores come from; None if the evidence is our own."""
+    tree: ResultsTree | None = None
+    """Where the studies of people are; None: the board gets no human-calibrated scores."""
 
     @cached_property
     def board(self) -> Board:
@@ -56,6 +59,7 @@ class LoadedBoard:
         return board.model_copy(
             update={
                 "stale": self._stale(),
+                "people": () if self.tree is None else calibrated_scores(self.tree, self.frames),
                 "other_judges": self.other_judges,
                 "absent_judges": tuple(j for j in named if j not in (*board.judges, *self.other_judges)),
             }
@@ -119,6 +123,7 @@ def load_board(
     frames = frames.only_judges(_chosen(judges, frames) or counting_judges(rules, present))
     frames = frames if rules is None else _asked_for(frames, rules, tree.repeat)
     return LoadedBoard(
+        tree=None if weights else tree,
         frames=frames,
         scenes=rules.language(language).pairs if rules else None,
         suite=defined,
@@ -166,7 +171,7 @@ def counting_judges(suite: Suite | None, present: Collection[str]) -> tuple[str,
 
 def stored_json(board: Board) -> str:
     """The content of board.json in the results: what follows from the evidence that counts, and no more."""
-    beside = {"stale": None, "other_judges": (), "absent_judges": ()}
+    beside = {"stale": None, "other_judges": (), "absent_judges": (), "people": ()}
     return to_json(board.model_copy(update=beside))
 
 

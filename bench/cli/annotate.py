@@ -77,6 +77,12 @@ def annotate() -> None:
     help="Number of conversations (default: 250, in Russian 265).",
 )
 @click.option(
+    "--within-player",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Draw N at random from each player's conversations; boards then show human-calibrated scores.",
+)
+@click.option(
     "--seed",
     type=int,
     default=1,
@@ -95,6 +101,7 @@ def sample(
     language: str,
     study: str,
     size: int | None,
+    within_player: int | None,
     seed: int,
     players: tuple[str, ...],
     suite_version: str | None,
@@ -105,7 +112,13 @@ def sample(
 
     Players, characters and situations are each drawn as evenly as possible. If there are fewer conversations
     than requested, the sample contains all of them.
+
+    With --within-player, conversations are drawn at random within each player instead. Boards then correct
+    the judges' scores by what people said (human-calibrated scores). 16 of 64 conversations are a good start;
+    at least 12 rated ones of a player are needed.
     """
+    if size is not None and within_player is not None:
+        raise UserError("--size and --within-player exclude each other", hint="Choose one of the two.")
     from bench.annotate.guideline import load_guideline
     from bench.annotate.sample import draw_study, save_new_study
     from bench.boards.loading import all_suites
@@ -120,6 +133,7 @@ def sample(
         suite=suite_name,
         language=language,
         size=size,
+        within_player=within_player,
         seed=seed,
         version=suite_version,
         players=players,

@@ -103,7 +103,16 @@ def board(
 
 
 def _print_board(loaded: LoadedBoard, form: str, judges_as: JudgesAs | None) -> None:
-    from bench.scores.forms import gaps, judge_gaps, remarks, robust_line, to_csv, to_json, to_table
+    from bench.scores.forms import (
+        gaps,
+        judge_gaps,
+        people_table,
+        remarks,
+        robust_line,
+        to_csv,
+        to_json,
+        to_table,
+    )
 
     board, suite = loaded.board, loaded.suite
     if form != "table":
@@ -119,7 +128,7 @@ def _print_board(loaded: LoadedBoard, form: str, judges_as: JudgesAs | None) -> 
         click.echo(loaded.source.notice)
     stale = "" if board.stale is None else f"{board.stale.text} Redo: `--refresh-stale`.\n"
     table = to_table(board, judges_as) + robust_line(board, judges_as)
-    click.echo(table + gaps(board) + judge_gaps(board) + remarks(board) + stale)
+    click.echo(table + people_table(board) + gaps(board) + judge_gaps(board) + remarks(board) + stale)
 
 
 @click.command("commit-results")

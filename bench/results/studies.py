@@ -60,6 +60,11 @@ class StudyFile(Record):
     seed: int | None = None
     asked: int | None = Field(default=None, ge=1)
     """Number of items requested. The study has fewer if there were fewer complete conversations."""
+    within_player: int | None = Field(default=None, ge=1)
+    """Number of conversations drawn at random from those of each player; left out where the sample was
+    balanced over players, characters and situations instead."""
+    population: dict[str, int] | None = None
+    """With ``within_player``: complete conversations of each player when the sample was drawn."""
     strata: dict[str, dict[str, int]] | None = None
     """Number of items of each player, each character and each situation, when drawn."""
     criteria: tuple[Criterion, ...]

@@ -15,6 +15,7 @@ from bench.records import SCHEMA_VERSION, Openness, PlayerInfo, Record
 from bench.results.facts import CallFacts, standing_out
 from bench.scores import paper
 from bench.scores.bootstrap import CONFIDENCE
+from bench.scores.calibration import CalibratedStudy
 from bench.scores.frame import Frames
 from bench.scores.ledger import Scene, conversation_counts, judgement_counts, ledger, scenes_of
 from bench.scores.probes import ProbeRates, probe_rates
@@ -171,6 +172,9 @@ class Board(Record):
     """Judges that the suite names and that have judged nothing. Left out where empty."""
     stale: StaleEvidence | None = None
     """Left out where nothing is stale, and where the current prompts and models are not known."""
+    people: tuple[CalibratedStudy, ...] = ()
+    """Human-calibrated scores by the studies of this board. Left out where there is no study, and from the
+    results' own board.json."""
 
 
 def board_of(

@@ -63,7 +63,7 @@ _GAPS = {
 def to_json(board: Board) -> str:
     """board.json: canonical JSON, the same bytes on every machine. Unknown numbers are null."""
     data = board.model_dump(mode="json")
-    for name in ("stale", "other_judges", "absent_judges", "repeats", "judges_per_scene"):
+    for name in ("stale", "other_judges", "absent_judges", "repeats", "judges_per_scene", "people"):
         if not data[name]:
             del data[name]
     for row, board_row in zip(data["rows"], board.rows, strict=True):
@@ -190,6 +190,28 @@ def gaps(board: Board) -> str:
         if parts:
             lines.append(f"{shown(row.name)}: {'; '.join(parts)}\n")
     return "".join(lines)
+
+
+def people_table(board: Board) -> str:
+    """The human-calibrated scores of each study, beside the judges' scores; empty without a study."""
+    names = {row.player: row.name for row in board.rows}
+    text = ""
+    for study in board.people:
+        if study.reason:
+            text += f"Study {study.study}: no human-calibrated scores: {study.reason}.\n"
+            continue
+        rows = [
+            [
+                *map(shown, (names[row.player], row.judges, row.score)),
+                UNKNOWN if row.low is None or row.high is None else f"{row.low:.2f} to {row.high:.2f}",
+                f"{row.rated} of {row.conversations}",
+                row.reason or "",
+            ]
+            for row in study.players
+        ]
+        heads = ["Player", "Judges", "Human-calibrated", "95% interval", "Rated", ""]
+        text += f"Study {study.study}:\n{text_table(heads, rows, left={0, 5})}"
+    return text
 
 
 def judge_gaps(board: Board) -> str:

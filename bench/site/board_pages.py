@@ -79,6 +79,7 @@ def board_page(context: BoardContext) -> Page:
         "version": context.board.version,
         "robust_notes": robust_notes(context.board),
         "stale": context.board.stale,
+        "people": context.board.people,
         "judges_note": judge_gaps(context.board),
     }
     return context.page(path, "board", "board", values, context.title, context.title)
