@@ -112,8 +112,7 @@ def load_board(
         CatalogError: The suite's definition is invalid.
     """
     tree = results if isinstance(results, ResultsTree) else ResultsTree(Path(results))
-    if frames is None:
-        frames = load(tree, suite, language, version=version)
+    frames = frames or load(tree, suite, language, version=version)
     _check_played(frames, tree)
     defined = None if tree.is_table(suite) else _defined(prompts, suite)
     rules = defined if defined is not None and language in defined.scenes else None
