@@ -224,9 +224,9 @@ def draw(pool: Sequence[Candidate], size: int, seed: int, salt: str = "") -> lis
 def draw_within_players(pool: Sequence[Candidate], each: int, seed: int, salt: str = "") -> list[Candidate]:
     """``each`` conversations of every player, or all of its, by simple random sampling.
 
-    The random order depends only on ``seed``, ``salt`` and the scene.
+    The random order depends only on ``seed``, ``salt``, the scene and the repeat.
     """
-    order = sorted(pool, key=lambda candidate: sha256_of([seed, salt, *candidate.scene]))
+    order = sorted(pool, key=lambda candidate: sha256_of([seed, salt, *candidate.key]))
     taken: Counter[str] = Counter()
     chosen = []
     for candidate in order:

@@ -8,8 +8,8 @@ import pandas as pd
 from bench.errors import UserError
 from bench.protocol_facts import facts_of
 from bench.results import ResultsTree
-from bench.results.studies import Study, StudyFile, load_study, message_hashes, read_study, studies
-from bench.scores.analyses.scenes import scene_finals
+from bench.results.studies import Study, StudyFile, TalkKey, load_study, message_hashes, read_study, studies
+from bench.scores.analyses.scenes import talk_finals
 from bench.scores.calibration import LEAST_RATED, CalibratedStudy, PlayerCalibration, calibrated
 from bench.scores.frame import Frames
 from bench.scores.paper import published
@@ -53,7 +53,7 @@ def _unusable(study: Study, frames: Frames) -> str | None:
 def _players(study: Study, tree: ResultsTree, frames: Frames) -> tuple[PlayerCalibration, ...]:
     """The score of each player of the board, in the board's order of ids."""
     hashes = message_hashes(tree, frames.suite, frames.language, frames.version)
-    finals, people = scene_finals(frames), _ratings(study)
+    finals, people = talk_finals(frames), _ratings(study)
     return tuple(_player(player, study.file, finals, people, hashes) for player in frames.names)
 
 
@@ -68,11 +68,11 @@ def _player(
     file: StudyFile,
     finals: pd.Series,
     people: dict[str, float],
-    hashes: dict[tuple[str, str, str], str],
+    hashes: dict[TalkKey, str],
 ) -> PlayerCalibration:
     own = finals[finals.index.get_level_values("player") == player]
     drawn = {
-        (player, item.character or "", item.situation or ""): item
+        (player, item.character or "", item.situation or "", item.repeat): item
         for item in file.items
         if item.player == player
     }
@@ -103,7 +103,7 @@ def _player(
         if holds:
             return known.model_copy(update={"reason": reason})
     scores = np.array([people[drawn[scene].item] if scene in drawn else np.nan for scene in own.index])
-    made = calibrated(own.to_numpy(dtype=np.float64), scores, [scene[1:] for scene in own.index])
+    made = calibrated(own.to_numpy(dtype=np.float64), scores, [scene[1:3] for scene in own.index])
     return known.model_copy(
         update={
             "score": published(made.score),
