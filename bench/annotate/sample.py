@@ -71,8 +71,7 @@ def draw_study(
     """Draw a study of ``size`` conversations (default: SIZES), or of all if there are fewer.
 
     ``within_player``: draw so many at random from those of each player instead of a balanced sample.
-    ``version``, ``players`` and ``repeats`` (numbers of samples) restrict the conversations. Raises UserError
-    as :func:`candidates`.
+    ``version``, ``players``, ``repeats`` restrict the conversations. Raises UserError: :func:`candidates`.
     """
     criteria = guideline.criteria()
     asked = [criterion.name for criterion in criteria]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+from scipy import special
 
 from bench.records import Record
 from bench.scores.bootstrap import CONFIDENCE, Array
@@ -96,7 +96,7 @@ def calibrated(judges: Array, people: Array, scenes: Sequence[Hashable]) -> Cali
     df = len(rests) - 1 - fitted
     if df < 1 or not variance > CERTAIN**2:
         return Calibrated(score, None, None, weight, df)
-    reach = float(stats.t.ppf((1 + CONFIDENCE) / 2, df)) * float(np.sqrt(variance))
+    reach = float(special.stdtrit(df, (1 + CONFIDENCE) / 2)) * float(np.sqrt(variance))
     return Calibrated(score, score - reach, score + reach, weight, df)
 
 
