@@ -52,7 +52,7 @@ parquet: $(VENV)/with-parquet ## add pyarrow to .venv, to read and write Parquet
 annotate: $(VENV)/with-annotate ## add label-studio-sdk to .venv, for `bench annotate push` and `pull`
 
 test: $(VENV)/with-dev ## run the tests
-	@$(PY) -m pytest -n auto --dist loadfile
+	@$(PY) -m pytest -n auto --dist loadfile --no-loadscope-reorder
 
 lint: $(VENV)/with-dev ## check format, lint, types, and that no cassette holds a secret
 	@$(VENV)/bin/ruff format --check .
