@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import json
+from dataclasses import replace
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,9 @@ import statsmodels.formula.api as smf
 from click.testing import CliRunner
 from statsmodels.stats.anova import anova_lm
 
+from bench.boards.judge_prices import judgement_price
 from bench.boards.loading import load_board
+from bench.catalog import Prices
 from bench.cli import cli
 from bench.errors import UserError
 from bench.results import ResultsTree
@@ -310,3 +314,22 @@ def test_weights_of_the_criteria_count(root: Path) -> None:
     assert one is not None
     assert two is not None
     assert one.variance["r"] < two.variance["r"]
+
+
+def test_a_judgement_costs_what_the_catalogue_says_now() -> None:
+    """Of a committed board: tokens by hand from its records, priced at $1 and $2 a million."""
+    tree = ResultsTree(ROOT / "results")
+    loaded = load_board(tree, "demo", "en", prompts=ROOT / "prompts", models=ROOT / "models.toml")
+    assert loaded.catalog is not None
+    prices = Prices(input=Decimal(1), output=Decimal(2))
+    loaded.catalog.models["smollm2-135m"] = loaded.catalog.models["smollm2-135m"].model_copy(
+        update={"prices": prices}
+    )
+    made = [j for info in loaded.frames.players for j in tree.judgements("demo", "en", info.player)]
+    made = [judgement for judgement in made if judgement.judge in loaded.frames.judges]
+    usages = [call.usage for judgement in made for call in judgement.calls if call.usage is not None]
+    dollars = sum(usage.prompt_tokens + 2 * usage.completion_tokens for usage in usages) / 1e6
+    price = judgement_price(tree, loaded)
+    assert price is not None
+    assert float(price) == pytest.approx(dollars / sum(bool(judgement.calls) for judgement in made))
+    assert judgement_price(tree, replace(loaded, catalog=None)) is None
