@@ -27,6 +27,7 @@ TABLES = {"scores": EXPORTED, "conversations": CONVERSATIONS, "calls": COLUMNS["
 _INTEGERS = frozenset(
     {
         "turn",
+        "repeat",
         "score",
         "turns",
         "answer_characters",
