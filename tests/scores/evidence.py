@@ -68,6 +68,7 @@ class Evidence:
         failed: bool = False,
         costs: Sequence[str | None] = (),
         version: str = "1",
+        repeat: int = 1,
     ) -> Conversation:
         character, situation = scene.split("/")
         messages: list[Message] = []
@@ -82,6 +83,7 @@ class Evidence:
                 player=player,
                 character=character,
                 situation=situation,
+                repeat=repeat,
                 scene=Scene(character_name="N", summary="S", card="C", situation_title="T", situation="S"),
                 fingerprint="f",
                 status="failed" if failed else "complete",
@@ -115,7 +117,16 @@ class Evidence:
         ]
         cell = {
             name: getattr(conversation, name)
-            for name in ("suite", "version", "protocol", "language", "player", "character", "situation")
+            for name in (
+                "suite",
+                "version",
+                "protocol",
+                "language",
+                "player",
+                "character",
+                "situation",
+                "repeat",
+            )
         }
         record = Judgement(
             **cell,
