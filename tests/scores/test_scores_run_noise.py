@@ -42,7 +42,7 @@ def test_hand_worked(tmp_path: Path) -> None:
 
 
 def test_repeats_are_averaged_within_their_scene(tmp_path: Path) -> None:
-    """A scene that was repeated counts no more than one that was not: mean of (4 + 2 + 3) / 3 and 5, not 3.5."""
+    """A scene that was repeated counts no more than another: the mean of (4 + 2 + 3) / 3 and 5, not 3.5."""
     frames = frames_of(tmp_path, {"a": {"anna/one": [4, 2, 3], "ben/two": [5]}, "b": {"anna/one": [3]}})
     row = next(row for row in board_of(frames).rows if row.player == "a")
     assert row.score == 4.0
