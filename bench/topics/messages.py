@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import errno
 import hashlib
 import importlib.util
 import json
@@ -174,6 +175,8 @@ def _rows(path: Path) -> Iterator[Row]:
             hint=f"Supported: {', '.join(readers)}.",
         )
     try:
+        if path.exists() and not path.is_file():
+            raise OSError(errno.EINVAL, "not a regular file")  # opening a pipe would wait for its writer
         with path.open("rb"):
             pass
     except OSError as error:

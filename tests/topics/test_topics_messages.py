@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections import Counter
 from pathlib import Path
 
@@ -177,6 +178,11 @@ def test_a_missing_file_and_a_folder(tmp_path: Path) -> None:
     assert "No such file" in fault(tmp_path / "none.csv")
     (tmp_path / "folder.csv").mkdir()
     assert "cannot be read" in fault(tmp_path / "folder.csv")
+
+
+def test_a_pipe_without_a_writer_does_not_hang(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.csv")
+    assert "not a regular file" in fault(tmp_path / "pipe.csv")
 
 
 # How much
