@@ -35,8 +35,8 @@ def check_balance(turns: Turns, judges: int, per_scene: int) -> Counter[frozense
     for scene, asked in rota.items():
         assert len(set(asked)) == len(asked) == per_scene
         groups = ("all", ("character", scene[0]), ("situation", scene[1]), ("turns", turns[scene]))
-        for group in groups:
-            counts.setdefault(group, Counter(dict.fromkeys(names, 0))).update(asked)
+        for one in groups:
+            counts.setdefault(one, Counter(dict.fromkeys(names, 0))).update(asked)
     for group, by_judge in counts.items():
         assert max(by_judge.values()) - min(by_judge.values()) <= 1, group
     return Counter(frozenset(pair) for asked in rota.values() for pair in combinations(asked, 2))

@@ -32,7 +32,7 @@ def version_link(older: tuple[ResultsTree, Frames], newer: tuple[ResultsTree, Fr
     settings = {info.player: same_settings(info) for info in old.players}
     again = [info.player for info in new.players if settings.get(info.player) == same_settings(info)]
     copies = {
-        scene for scene, opening in new.openings.items() if opening and old.openings.get(scene) == opening
+        talk[:3] for talk, opening in new.openings.items() if opening and old.openings.get(talk) == opening
     }
     if copies:
         notes = (*notes, f"{len(copies)} conversations are the same in both versions, and do not count")

@@ -88,9 +88,9 @@ def calibrated(judges: Array, people: Array, scenes: Sequence[Hashable]) -> Cali
     all_judges = _sums(judges - judges.mean(), groups)
     rests, judged = _sums(rest - rest.mean(), own), _sums(f - f.mean(), own)
     variance = (
-        weight**2 * _corrected(all_judges @ all_judges, len(all_judges)) / total**2
-        + _corrected(rests @ rests, len(rests), fitted) / count**2
-        + 2 * weight * _corrected(rests @ judged, len(rests)) / (count * total)
+        weight**2 * _corrected(float(all_judges @ all_judges), len(all_judges)) / total**2
+        + _corrected(float(rests @ rests), len(rests), fitted) / count**2
+        + 2 * weight * _corrected(float(rests @ judged), len(rests)) / (count * total)
     )
     score = weight * float(judges.mean()) + float(rest.mean())
     df = len(rests) - 1 - fitted
@@ -103,10 +103,10 @@ def calibrated(judges: Array, people: Array, scenes: Sequence[Hashable]) -> Cali
 def _sums(values: Array, groups: np.ndarray[tuple[int], np.dtype[np.intp]]) -> Array:
     """Sum of the values of each group that has any."""
     _, at = np.unique(groups, return_inverse=True)
-    sums: Array = np.bincount(at, weights=values)
+    sums: Array = np.bincount(at, weights=values).astype(np.float64)
     return sums
 
 
 def _corrected(total: float, groups: int, fitted: int = 0) -> float:
     """A sum of squares over groups, corrected for its degrees of freedom."""
-    return float(total) * groups / (groups - 1 - fitted) if groups > 1 + fitted else 0.0
+    return total * groups / (groups - 1 - fitted) if groups > 1 + fitted else 0.0
