@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from bench.agreement.panel import Judged, Panel
+from bench.agreement.panel import ITEM_COLUMNS, Judged, Panel
 from bench.scores.bootstrap import Array
 
 ANNOTATORS = {"ann": 0.75, "ben": 0.6, "cas": 0.7, "dot": 0.5, "eve": 0.65}
@@ -71,7 +71,7 @@ def panel_of(
     ratings = pd.concat([long(table, "annotator", name) for name, table in people.items()])
     scores = pd.concat([long(table, "judge", name) for name, table in judges.items()])
     names = tuple(map(str, next(iter(judges.values())).columns))
-    about = [(str(item), (players or {}).get(str(item)), None, None) for item in first.index]
+    about = [(str(item), (players or {}).get(str(item)), None, None, 1) for item in first.index]
     judged = Judged(label="sim 1", protocol="pingpong_v2", judges=names, scores=scores)
     judged = Judged(**{**judged.__dict__, **changes})
     return Panel(
@@ -79,7 +79,7 @@ def panel_of(
         suite="sim",
         language="en",
         criteria=tuple(people),
-        items=pd.DataFrame(about, columns=["item", "player", "character", "situation"], dtype="object"),
+        items=pd.DataFrame(about, columns=list(ITEM_COLUMNS), dtype="object"),
         ratings=ratings,
         judged=(judged,),
     )

@@ -9,6 +9,7 @@ from scipy import stats
 
 from bench.agreement.ensembles import Material, ensemble, folds_of
 from bench.agreement.judges import Best
+from bench.agreement.panel import ITEM_COLUMNS
 from bench.agreement.peers import NO_PLAYERS, NO_VOTES, pagerank, peer_weights
 from bench.agreement.report import agreement_of
 from tests.agreement.simulated import panel_of, sample
@@ -17,8 +18,8 @@ pytestmark = pytest.mark.filterwarnings("error")
 
 
 def items(n: int, players: int = 5) -> pd.DataFrame:
-    rows = [(f"i{at:03d}", f"p{at % players}", None, None) for at in range(n)]
-    return pd.DataFrame(rows, columns=["item", "player", "character", "situation"], dtype="object")
+    rows = [(f"i{at:03d}", f"p{at % players}", None, None, 1) for at in range(n)]
+    return pd.DataFrame(rows, columns=list(ITEM_COLUMNS), dtype="object")
 
 
 def material(n: int = 100, seed: int = 0, **judges: list[float]) -> Material:

@@ -125,10 +125,10 @@ def test_a_guideline_that_changed_is_not_shown_under_the_old_study(tmp_path: Pat
     folder = tmp_path / "annotation"
     folder.mkdir()
     text = (PROMPTS / "annotation" / "en.toml").read_text(encoding="utf-8")
-    (folder / "en.toml").write_text(text.replace('version = "1"', 'version = "2"'), encoding="utf-8")
-    assert guideline_of(tmp_path, "en-2").id == "en-2"
-    with pytest.raises(UserError, match=r"uses guideline en-1, and the file holds en-2"):
-        guideline_of(tmp_path, "en-1")
+    (folder / "en.toml").write_text(text.replace('version = "2"', 'version = "3"'), encoding="utf-8")
+    assert guideline_of(tmp_path, "en-3").id == "en-3"
+    with pytest.raises(UserError, match=r"uses guideline en-2, and the file holds en-3"):
+        guideline_of(tmp_path, "en-2")
 
 
 def test_conversations_that_changed_or_went_are_not_shown_for_those_that_were_drawn(tmp_path: Path) -> None:

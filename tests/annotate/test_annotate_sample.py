@@ -144,7 +144,7 @@ def test_several_versions_of_a_suite_are_not_mixed(tmp_path: Path) -> None:
 
 def test_a_study_records_seed_strata_and_items_whose_names_tell_nothing(tmp_path: Path) -> None:
     study = make_study(tmp_path, size=9)
-    assert (study.seed, study.asked, study.guideline) == (1, 9, "en-1")
+    assert (study.seed, study.asked, study.guideline) == (1, 9, "en-2")
     assert study.strata is not None
     assert study.strata["player"] == {"player-01": 3, "player-02": 3, "player-03": 3}
     assert [sum(levels.values()) for levels in study.strata.values()] == [9, 9, 9]

@@ -35,7 +35,7 @@ def test_the_status_is_1_where_there_is_an_error(audited: Audited) -> None:
 
 
 def test_warnings_are_errors_if_strict(audited: Audited) -> None:
-    audited.tiny.situation_file.with_stem("storm").unlink()
+    edit(audited.tiny.suite_file, '"hello", "storm"', '"hello"')
     audited.write_board()
     assert _bench(audited).exit_code == 0
     assert _bench(audited, "--strict").exit_code == 1

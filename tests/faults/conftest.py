@@ -10,7 +10,7 @@ import pytest
 from bench.prompts import PromptSet
 
 
-@pytest.fixture(scope="session", autouse=True)
+@pytest.fixture(scope="package", autouse=True)
 def compiled_once() -> Iterator[None]:
     """Compiling takes a third of a small run, whose folder holds a copy of the project's templates."""
     made: dict[object, PromptSet] = {}

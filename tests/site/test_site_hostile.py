@@ -33,7 +33,7 @@ ATTRIBUTES = frozenset(
 class id href aria-label aria-labelledby aria-current aria-hidden role rel title tabindex dir lang
 scope data-cp data-v data-sort data-rc-sortable download viewbox width height focusable d cx cy r x
 y aria-sort data-key data-rc-board data-rc-controls data-rc-data data-rc-compare data-rc-add data-rc-said
-data-rc-result hidden name value type maxlength autocomplete placeholder src defer
+data-rc-result data-rc-judges hidden name value type maxlength autocomplete placeholder src defer
 """,
     )
 )

@@ -67,7 +67,7 @@ def test_judges_are_called_by_their_names(named: Path) -> None:
     judges = article(read(named / FOLDER / "judges.html"))
     assert f"{first} (judge-01), Alike (judge-02)" in judges.text
     assert [row[0] for row in _rows(judges.tagged("table")[0])[1:]] == [first, "Alike"]
-    assert {row[0] for row in _rows(judges.tagged("table")[1])[1:]} == {f"{first} / Alike"}
+    assert {f"{first} / Alike"} in [{row[0] for row in _rows(table)[1:]} for table in judges.tagged("table")]
     talk = article(read(named / FOLDER / "players/player-03/character-1.situation-1.html"))
     assert {e.text for e in talk.having("rc-judge")} <= {first, "Alike"}
     assert any(e.attributes.get("id") == "t1-judge-02" for e in talk.walk())
