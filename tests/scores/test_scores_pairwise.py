@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from bench.scores.pairwise import Comparisons, Fit, fit, standardised_lengths
 from bench.scores.pairwise_ratings import cycles, habits, judges_spread, pairwise_numbers
 from tests.scores.pairwise_judge import Script, made
 
-PRECISE = {"maxiter": 20000, "maxfev": 20000, "xatol": 1e-7, "fatol": 1e-9}
+PRECISE: dict[str, Any] = {"maxiter": 20000, "maxfev": 20000, "xatol": 1e-7, "fatol": 1e-9}
 TRUTH = np.linspace(-1.0, 1.0, 6)
 
 
@@ -80,7 +81,7 @@ def test_margins_and_ties_reach_the_largest_likelihood_that_scipy_finds() -> Non
     verdicts = dataclasses.replace(verdicts, longer=verdicts.longer * 0, same=verdicts.same * 0)
     found = fit(verdicts, ridge=1e-8)
     best = optimize.minimize(
-        likelihood, [0.4, 1.2, 0, 0, 0, 0], args=(verdicts,), method="Nelder-Mead", options=PRECISE
+        likelihood, np.array([0.4, 1.2, 0, 0, 0, 0]), args=(verdicts,), method="Nelder-Mead", options=PRECISE
     )
     theta = np.concatenate([[0.0], best.x[2:5]])
     assert found.theta == pytest.approx(theta - theta.mean(), abs=1e-4)
@@ -175,7 +176,7 @@ def test_a_margin_counted_as_several_wins_would_fail() -> None:
 def won(verdicts: Comparisons) -> Comparisons:
     """Every margin as that many wins."""
     times = np.abs(verdicts.margin).astype(int)
-    parts = {
+    parts: dict[str, Any] = {
         name: np.repeat(getattr(verdicts, name), times)
         for name in ("first", "second", "scene", "judge", "longer", "same")
     }
