@@ -80,8 +80,9 @@ def test_margins_and_ties_reach_the_largest_likelihood_that_scipy_finds() -> Non
     verdicts = made(script, np.random.default_rng(6))
     verdicts = dataclasses.replace(verdicts, longer=verdicts.longer * 0, same=verdicts.same * 0)
     found = fit(verdicts, ridge=1e-8)
+    start = np.array([0.4, 1.2, 0.0, 0.0, 0.0, 0.0])
     best = optimize.minimize(
-        likelihood, np.array([0.4, 1.2, 0, 0, 0, 0]), args=(verdicts,), method="Nelder-Mead", options=PRECISE
+        lambda at: likelihood(at, verdicts), start, method="Nelder-Mead", options=PRECISE
     )
     theta = np.concatenate([[0.0], best.x[2:5]])
     assert found.theta == pytest.approx(theta - theta.mean(), abs=1e-4)
