@@ -5,10 +5,10 @@ P(y >= k) = F(eta - t_k) and P(y <= -k) = F(-eta - t_k), F the logistic function
 
     eta = theta_i - theta_j + position_judge + length * dlen + self * same
 
-so that without ties and sizes it is the model of Bradley and Terry (1952). Tables of wins, ties and losses may
-use Davidson's (1970) model of ties instead. Strengths carry a weak ridge, so that a sparse set of pairs stays
-identified. A margin is one observation, however large: counting it as several wins makes intervals too narrow.
-Errors are clustered by scene: all judges and both orders of a scene are one cluster.
+so that without ties and sizes it is the model of Bradley and Terry (1952). Tables of wins, ties and losses
+may use Davidson's (1970) model instead. Strengths carry a weak ridge, so that a sparse set of pairs stays
+identified. A margin is one observation, however large: taken for several wins it would make intervals too
+narrow. Errors are clustered by scene: all judges and both orders of a scene are one cluster.
 """
 
 from __future__ import annotations
@@ -166,7 +166,8 @@ def _design(data: Comparisons) -> tuple[Array, tuple[str, ...]]:
         f"position:{name}": (data.judge == judge).astype(np.float64) for judge, name in enumerate(data.judges)
     }
     effects |= {"length": data.longer, "self": data.same}
-    linear, names = players, []
+    linear = players
+    names: list[str] = []
     for name, column in effects.items():
         rest = column - linear @ np.linalg.lstsq(linear, column, rcond=None)[0]
         if np.linalg.norm(rest) > IDENTIFIED * np.linalg.norm(column):

@@ -14,7 +14,6 @@ from bench.scores.pairwise import Comparisons, Fit, fit, standardised_lengths
 from bench.scores.pairwise_ratings import cycles, habits, judges_spread, pairwise_numbers
 from tests.scores.pairwise_judge import Script, made
 
-PRECISE: dict[str, Any] = {"maxiter": 20000, "maxfev": 20000, "xatol": 1e-7, "fatol": 1e-9}
 TRUTH = np.linspace(-1.0, 1.0, 6)
 
 
@@ -81,13 +80,19 @@ def test_margins_and_ties_reach_the_largest_likelihood_that_scipy_finds() -> Non
     verdicts = dataclasses.replace(verdicts, longer=verdicts.longer * 0, same=verdicts.same * 0)
     found = fit(verdicts, ridge=1e-8)
     start = np.array([0.4, 1.2, 0.0, 0.0, 0.0, 0.0])
-    best = optimize.minimize(
-        lambda at: likelihood(at, verdicts), start, method="Nelder-Mead", options=PRECISE
+    best = optimize.fmin(
+        lambda at: likelihood(at, verdicts),
+        start,
+        xtol=1e-7,
+        ftol=1e-9,
+        maxiter=20000,
+        maxfun=20000,
+        disp=False,
     )
-    theta = np.concatenate([[0.0], best.x[2:5]])
+    theta = np.concatenate([[0.0], best[2:5]])
     assert found.theta == pytest.approx(theta - theta.mean(), abs=1e-4)
-    assert found.thresholds == pytest.approx(best.x[:2], abs=1e-4)
-    assert effects(found)["position:judge-0"] == pytest.approx(best.x[5], abs=1e-4)
+    assert found.thresholds == pytest.approx(best[:2], abs=1e-4)
+    assert effects(found)["position:judge-0"] == pytest.approx(best[5], abs=1e-4)
 
 
 def test_davidson_hand_worked() -> None:
