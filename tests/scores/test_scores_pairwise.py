@@ -79,16 +79,12 @@ def test_margins_and_ties_reach_the_largest_likelihood_that_scipy_finds() -> Non
     verdicts = made(script, np.random.default_rng(6))
     verdicts = dataclasses.replace(verdicts, longer=verdicts.longer * 0, same=verdicts.same * 0)
     found = fit(verdicts, ridge=1e-8)
+
+    def loss(at: Array) -> float:
+        return likelihood(at, verdicts)
+
     start = np.array([0.4, 1.2, 0.0, 0.0, 0.0, 0.0])
-    best = optimize.fmin(
-        lambda at: likelihood(at, verdicts),
-        start,
-        xtol=1e-7,
-        ftol=1e-9,
-        maxiter=20000,
-        maxfun=20000,
-        disp=False,
-    )
+    best = optimize.fmin(loss, start, xtol=1e-7, ftol=1e-9, maxiter=20000, maxfun=20000, disp=False)
     theta = np.concatenate([[0.0], best[2:5]])
     assert found.theta == pytest.approx(theta - theta.mean(), abs=1e-4)
     assert found.thresholds == pytest.approx(best[:2], abs=1e-4)
