@@ -7,14 +7,16 @@ it cannot use becomes a :class:`Problem`; the rest is imported.
 from __future__ import annotations
 
 import hashlib
+import importlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated, Any, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints, ValidationError
 from pydantic_core import PydanticCustomError
 
+from bench.errors import UserError
 from bench.files import read_bytes
 
 M = TypeVar("M", bound=BaseModel)
@@ -83,6 +85,17 @@ def checked(kind: type[M], data: object, place: str = "", **context: object) -> 
 def situation_id(text: str) -> str:
     """The id of an imported situation, of which only the text is known."""
     return f"situation-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
+
+
+def parquet_modules(instead: str) -> tuple[Any, Any]:
+    """``pyarrow`` and ``pyarrow.parquet``. Raises UserError, which offers ``instead``, without them."""
+    try:
+        return importlib.import_module("pyarrow"), importlib.import_module("pyarrow.parquet")
+    except ImportError:
+        raise UserError(
+            "parquet needs pyarrow, which is not installed",
+            hint=f"Install it with `make parquet`, or {instead}.",
+        ) from None
 
 
 def read_text(path: Path, most_bytes: int, root: Path | None = None) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import shutil
 import subprocess
 import sys
@@ -23,16 +22,10 @@ Say = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
-def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Tiny:
+def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, git_identity: None) -> Tiny:
     """A repository whose results are those of one player, not committed yet."""
     made = make_tiny(tmp_path / "tiny")
     monkeypatch.chdir(made.root)
-    for name in os.environ:
-        if name.startswith("GIT_"):
-            monkeypatch.delenv(name)
-    for name in ("AUTHOR", "COMMITTER"):
-        monkeypatch.setenv(f"GIT_{name}_NAME", "Test")
-        monkeypatch.setenv(f"GIT_{name}_EMAIL", "test@example.org")
     git("init", "--quiet")
     play(made, "bard")
     return made

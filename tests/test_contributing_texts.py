@@ -7,9 +7,9 @@ import tomllib
 from typing import Any
 
 from bench.protocols.card_probes import Probe
-from bench.replies.probes import judged
 from bench.suites import Card, Situation
 from bench.toml_entries import entry_from
+from tests.replies.reading import read
 from tests.tiny import ROOT
 
 
@@ -34,10 +34,7 @@ def test_the_probe_reads_its_own_answers_as_declared() -> None:
     assert name == "cat"
     for due, answers in (("pass", probe.right), ("fail", probe.wrong)):
         for answer in answers:
-            found = judged(
-                answer, probe.messages[-1], probe.accept, probe.reject, kind=probe.read_as, language="en"
-            )
-            assert found.verdict == due, answer
+            assert read(probe, answer, "en").verdict == due, answer
 
 
 def test_the_situation_names_no_character() -> None:

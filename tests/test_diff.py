@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import subprocess
 from collections.abc import Sequence
@@ -25,14 +24,8 @@ from tests.scores.evidence import LANGUAGE, SUITE, Evidence, Turn
 
 
 @pytest.fixture
-def evidence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Evidence:
+def evidence(tmp_path: Path, git_identity: None) -> Evidence:
     """A repository with a board of two players and one judge, committed."""
-    for name in os.environ:
-        if name.startswith("GIT_"):
-            monkeypatch.delenv(name)
-    for name in ("AUTHOR", "COMMITTER"):
-        monkeypatch.setenv(f"GIT_{name}_NAME", "Test")
-        monkeypatch.setenv(f"GIT_{name}_EMAIL", "test@example.org")
     (tmp_path / "repo").mkdir()
     git(tmp_path / "repo", "init", "--quiet")
     made = Evidence(tmp_path / "repo" / "results")

@@ -201,11 +201,6 @@ class ResampledSpearman:
         return values
 
 
-def resampled_spearman(x: Array, y: Array, counts: Array) -> Array:
-    """Spearman's rho in each resample; NaN where a side is constant there."""
-    return ResampledSpearman()(np.column_stack([x, y]), counts)
-
-
 def _distinct(rows: Array) -> tuple[Array, Places]:
     """The distinct rows, and which of them each row is. Missing values are equal."""
     table = pd.DataFrame(rows)

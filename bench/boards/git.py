@@ -65,7 +65,7 @@ class Repository:
         return git(*arguments, check=check, folder=self.top)
 
     def commit(self, name: str) -> GitCommit:
-        """The commit that a user names. Raises UserError if there is none of that name."""
+        """The commit that a user names. Raises UserError if no commit has that name."""
         given = [f"{name}^{{commit}}"]
         found = self._git("rev-parse", "--verify", "--quiet", "--end-of-options", *given, check=False)
         if found.returncode != 0 or not name.strip():

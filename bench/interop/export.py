@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import importlib
 import io
 import json
 from collections.abc import Sequence
-from typing import Any
 
 import pandas as pd
 
 from bench.errors import UserError
+from bench.foreign import parquet_modules
 from bench.results import ResultsTree
 from bench.results.facts import SAID
 from bench.scores.analyses.sure import missing_to_none
@@ -97,14 +96,7 @@ def exported(table: pd.DataFrame, form: str) -> bytes:
 
 def _parquet(table: pd.DataFrame) -> bytes:
     """Parquet. Each column carries its meaning as metadata."""
-    try:
-        pyarrow: Any = importlib.import_module("pyarrow")
-        parquet: Any = importlib.import_module("pyarrow.parquet")
-    except ImportError:
-        raise UserError(
-            "parquet needs pyarrow, which is not installed",
-            hint="Install it with `make parquet`, or export csv or jsonl.",
-        ) from None
+    pyarrow, parquet = parquet_modules("export csv or jsonl")
     text = pyarrow.dictionary(pyarrow.int32(), pyarrow.string())
     kinds = {pyarrow.int64(): _INTEGERS, pyarrow.bool_(): _FLAGS, pyarrow.float64(): _NUMBERS}
     types = {name: kind for kind, names in kinds.items() for name in names}

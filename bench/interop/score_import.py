@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from bench.errors import RecordError, UserError
 from bench.files import MOST_BYTES, write_folder
+from bench.foreign import parquet_modules
 from bench.results import ResultsTree
 from bench.results.score_lines import (
     GRID_FIELDS,
@@ -189,14 +188,7 @@ def _json_object(number: int, line: str, where: str) -> dict[str, object]:
 
 
 def _parquet_rows(path: Path) -> tuple[list[str], Rows]:
-    try:
-        parquet: Any = importlib.import_module("pyarrow.parquet")
-        pyarrow: Any = importlib.import_module("pyarrow")
-    except ImportError:
-        raise UserError(
-            "parquet needs pyarrow, which is not installed",
-            hint="Install it with `make parquet`, or import csv or jsonl.",
-        ) from None
+    pyarrow, parquet = parquet_modules("import csv or jsonl")
     try:
         file = parquet.ParquetFile(pyarrow.BufferReader(read_table(path)))
         groups = [file.metadata.row_group(n).total_byte_size for n in range(file.num_row_groups)]

@@ -68,7 +68,7 @@ def json_object(text: str, *, required: Collection[str], known: Collection[str] 
     ``known`` are further keys that it may have; they help to read it if it is malformed.
 
     Raises:
-        ReplyFault: There is none, or it cannot be read.
+        ReplyFault: There is no such object, or it cannot be read.
     """
     return find(text, wanted_object(required, known))
 

@@ -237,7 +237,7 @@ def _asserted(text: str, asked: str, patterns: Sequence[str], *, doubtful: bool 
 
 
 def _praised(text: str, match: re.Match[str]) -> str:
-    """Why a negative phrase is none: it praises."""
+    """Why a negative phrase does not count: it praises."""
     return DOUBTED if _PRAISE.match(text, match.end()) else ""
 
 

@@ -67,7 +67,7 @@ COLUMNS: dict[str, dict[str, str]] = {
         "status": "complete or failed, as recorded",
         "turns": "the player's answers",
         "answer_characters": "length of all answers together, in Unicode characters",
-        "mean_answer_characters": "mean length of an answer; missing if there is none",
+        "mean_answer_characters": "mean length of an answer; missing without answers",
         "failure_role": "whose call ended a failed conversation: player or interrogator",
         "failure_outcome": "how that call ended (one of the outcomes of a call record)",
         "ended_by_player": "whether the player itself ended it: the lowest score in the robust scoring",

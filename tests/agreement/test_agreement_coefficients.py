@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from bench.agreement.coefficients import MANY, Against, Mask, Resampling, resampled_spearman
+from bench.agreement.coefficients import MANY, Against, Mask, ResampledSpearman, Resampling
 from bench.scores.bootstrap import Array
 from bench.scores.correlation import DRAWS
 
@@ -18,6 +18,10 @@ pytestmark = pytest.mark.filterwarnings("error")
 
 def items(n: int) -> pd.Index:
     return pd.Index([f"i{at}" for at in range(n)], name="item")
+
+
+def resampled_spearman(x: Array, y: Array, counts: Array) -> Array:
+    return ResampledSpearman()(np.column_stack([x, y]), counts)
 
 
 def resampling(n: int, units: list[str] | None = None, resamples: int = 200) -> Resampling:

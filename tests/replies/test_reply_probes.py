@@ -15,6 +15,7 @@ from bench.replies.patterns import pattern_fault
 from bench.replies.probes import LONGEST, judged, normalised
 from bench.suites import load_suite
 from bench.toml_entries import entry_from
+from tests.replies.reading import read
 from tests.tiny import ROOT
 
 FOLDER = ROOT / "prompts" / "card_probes"
@@ -37,14 +38,7 @@ def test_every_probe_reads_its_own_answers_as_declared(language: str) -> None:
         probe = probe_of(item)
         for due, answers in (("pass", probe.right), ("fail", probe.wrong)):
             for answer in answers:
-                found = judged(
-                    answer,
-                    probe.messages[-1],
-                    probe.accept,
-                    probe.reject,
-                    kind=probe.read_as,
-                    language=language,
-                )
+                found = read(probe, answer, language)
                 if found.verdict != due:
                     wrong.append((item.where, answer, found))
     assert wrong == []
@@ -136,14 +130,7 @@ def test_tricky_answers_to_the_probes_of_the_cards_are_read_right_or_left_unclea
     wrong, passed = [], 0
     for language, card, name, truth, answer in CARD_ANSWERS:
         probe = probes[language, card, name]
-        found = judged(
-            answer,
-            probe.messages[-1],
-            probe.accept,
-            probe.reject,
-            kind=probe.read_as,
-            language=language,
-        )
+        found = read(probe, answer, language)
         if found.verdict == {"right": "fail", "wrong": "pass"}[truth]:
             wrong.append((name, answer, found))
         passed += truth == "right" and found.verdict == "pass"
