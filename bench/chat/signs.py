@@ -11,6 +11,8 @@ from bench.chat.endings import Side, word
 
 DEEPEST = 8
 """Levels of nesting that are searched."""
+LONGEST_CODE = 64
+"""Characters of a code."""
 FILTER_RESULTS: dict[str, Side] = {
     "prompt_filter_results": "input",
     "prompt_filter_result": "input",
@@ -157,7 +159,8 @@ def said_in(error: object, depth: int = 0) -> tuple[str, str]:
         if name in _NOT_SEARCHED or name == "choices":
             continue
         if name in CODE_KEYS and isinstance(value, str | int):
-            codes.append(str(value))
+            # A longer text is a message under the wrong name: a number in it is not a status.
+            (codes if len(str(value)) <= LONGEST_CODE else messages).append(str(value))
         elif name in MESSAGE_KEYS or name == "error" or not name:
             value = _quoted(value)
             if isinstance(value, str):

@@ -15,6 +15,7 @@ import pytest
 
 from bench.chat import Chat, Reply, RetryPolicy
 from bench.chat.endpoint import LARGEST_ANSWER, LARGEST_COMPRESSED
+from bench.chat.faults import fault_in_success, fault_of
 from bench.chat.secrets import redacted
 from bench.chat.waits import duration, reset_in, wait_asked
 from bench.errors import ProviderError
@@ -138,6 +139,13 @@ def test_error_objects_with_status_200_are_read_by_their_code(
 ) -> None:
     played = play(scripted(replace(error(200, "odd", code), status=200)))
     assert (played.reply.outcome, played.reply.attempts) == (outcome, 2)
+
+
+@pytest.mark.parametrize("number", [401, 404, 429, 500])
+def test_numbers_in_a_long_text_named_code_are_no_status(number: int) -> None:
+    text = f"accept: */*; content-length: {number}; content-type: application/json; host: example.org"
+    assert fault_in_success({"code": text}, ()).kind == "transport"
+    assert fault_in_success({"code": f"HTTP {number}"}, ()) == fault_of(number, {"code": f"HTTP {number}"}, ())
 
 
 def test_a_wrong_key_told_with_status_200_is_raised(play: Play) -> None:
