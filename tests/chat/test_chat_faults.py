@@ -145,7 +145,9 @@ def test_error_objects_with_status_200_are_read_by_their_code(
 def test_numbers_in_a_long_text_named_code_are_no_status(number: int) -> None:
     text = f"accept: */*; content-length: {number}; content-type: application/json; host: example.org"
     assert fault_in_success({"code": text}, ()).kind == "transport"
-    assert fault_in_success({"code": f"HTTP {number}"}, ()) == fault_of(number, {"code": f"HTTP {number}"}, ())
+    assert fault_in_success({"code": f"HTTP {number}"}, ()) == fault_of(
+        number, {"code": f"HTTP {number}"}, ()
+    )
 
 
 def test_a_wrong_key_told_with_status_200_is_raised(play: Play) -> None:
