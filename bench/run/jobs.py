@@ -64,9 +64,13 @@ def plan_suite(
     """Plan what ``part`` of the suite called ``name`` still needs, one job for each language.
 
     Without ``talk`` only judgements are planned, and the players are by default those that have results.
-    Raises CatalogError for an unknown suite, language or model, or a model that cannot do what it must.
+    Raises CatalogError for published scores, for an unknown suite, language or model, and for a model that
+    cannot do what it must.
     """
     catalog, tree = load_catalog(Path(models)), ResultsTree(Path(results), repeat=part.repeat)
+    if tree.is_table(name):
+        hint = f"`bench board {name}` shows them; another benchmark asked the models."
+        raise CatalogError("published scores cannot be run or judged", where=name, hint=hint)
     suite = load_suite(Path(prompts), name)
     for player in part.players:
         catalog.model(player, "player")

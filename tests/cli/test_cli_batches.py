@@ -82,6 +82,23 @@ def test_batched_judgements_are_those_of_ordinary_calls_at_the_batch_price(
         assert Decimal(cheap.calls[0].cost or 0) * 2 == Decimal(dear.calls[0].cost or 0) > 0
 
 
+def test_repeats_and_rotated_judges_are_batched_too(bench: Bench, talked: Tiny, server: BatchServer) -> None:
+    edit(talked.suite_file, 'version = "1"', 'version = "1"\nrepeats = 2\njudges = "rotate"')
+    edit(talked.suite_file, 'models = ["strict"]', 'models = ["strict", "lenient"]')
+    assert bench("run", "tiny", *talked.options()).status == 0
+    folder = talked.tree.player_folder("tiny", "en", "bard") / "judgements"
+    ordinary = {path: Judgement.model_validate_json(path.read_bytes()) for path in folder.rglob("*.json")}
+    shutil.rmtree(folder)
+    shutil.rmtree(talked.root / "cache")
+    ended = bench("judge", "tiny", *POLL, *talked.options())
+    assert ended.status == 0, ended.err
+    assert len(set(ids(server))) == len(ordinary) == 2 * TALKS
+    batched = {path: Judgement.model_validate_json(path.read_bytes()) for path in folder.rglob("*.json")}
+    assert {path: without_batch(j) for path, j in batched.items()} == {
+        path: without_batch(j) for path, j in ordinary.items()
+    }
+
+
 def test_a_known_secret_is_never_uploaded(bench: Bench, talked: Tiny, server: BatchServer) -> None:
     secret = "sk-0123456789abcdefXYZ"
     edit(talked.models, "seed = true\n", f'seed = true\nheaders = {{ "x-api-key" = "{secret}" }}\n')

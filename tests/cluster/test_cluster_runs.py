@@ -44,6 +44,22 @@ def test_a_cluster_makes_the_tree_of_one_process(
     assert bytes_below(tmp_path / "many") == bytes_below(tmp_path / "one")
 
 
+def test_repeats_and_rotated_judges_are_those_of_one_process(
+    bench: Bench, tiny: Tiny, tmp_path: Path, cluster: Any
+) -> None:
+    edit(tiny.suite_file, 'version = "1"', 'version = "1"\nrepeats = 2\njudges = "rotate"')
+    edit(tiny.suite_file, 'models = ["strict"]', 'models = ["strict", "lenient"]')
+    assert bench(*words(tiny, tmp_path / "one", "--no-cache")).status == 0
+    many = words(tiny, tmp_path / "many", "--no-cache", "--cluster", cluster.scheduler_address)
+    ended = bench(*many)
+    assert ended.status == 0, ended.err
+    assert "16 conversations (0 failed), 16 judgements (0 failed)" in ended.out
+    made = bytes_below(tmp_path / "many")
+    assert made == bytes_below(tmp_path / "one")
+    assert sum(name.endswith(".2.json") for name in made) == 16
+    assert "nothing new" in bench(*many).out
+
+
 def test_the_cells_of_a_killed_worker_are_done_again(
     bench: Bench, tiny: Tiny, server: ScriptedServer, tmp_path: Path, cluster: Any
 ) -> None:

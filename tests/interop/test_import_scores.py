@@ -247,6 +247,17 @@ def test_a_table_larger_than_the_limit_is_refused(run: Import, monkeypatch: pyte
     assert "more than 3" in fault_of(run(TABLE))
 
 
+@pytest.mark.parametrize("words", [("run",), ("plan",), ("judge", "--judge", "x")])
+def test_published_scores_are_neither_run_nor_judged(run: Import, words: tuple[str, ...]) -> None:
+    assert run(TABLE).exit_code == 0
+    root = Path(__file__).parents[2]
+    places = ("--models", str(root / "models.toml"), "--prompts", str(root / "prompts"))
+    ended = CliRunner().invoke(cli, [words[0], "other", *words[1:], *places])
+    assert isinstance(ended.exception, UserError)
+    assert "published" in str(ended.exception)
+    assert "bench board other" in ended.exception.hint
+
+
 def test_a_table_is_replaced_only_on_request(run: Import) -> None:
     assert run(TABLE).exit_code == 0
     before = lines_of()
