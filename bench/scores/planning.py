@@ -20,7 +20,7 @@ from bench.scores.distributions import t_quantile
 from bench.scores.robust import ALPHA, POWER, power_of
 
 MOST_SIDE = 1000
-"""Grids larger than this by this are never suggested."""
+"""Grids larger than this by this are never suggested, nor more independent scenes than such a grid has."""
 EXACT = 1e-12
 """A detectable difference is known to within this."""
 
@@ -52,16 +52,24 @@ class PairComponents:
             rest=self.rest * factor,
         )
 
-    def error(self, side: int) -> tuple[float, float]:
-        """(variance of the mean difference, degrees of freedom) on ``side`` x ``side`` scenes.
+    def scenes(self, size: int) -> int:
+        """The scenes of a design: a grid of ``size`` by ``size``, or ``size`` independent scenes."""
+        return size if self.nested else size**2
 
-        Satterthwaite over the mean squares of the two-way analysis of variance. Nested: on ``side`` squared
-        independent scenes.
+    @property
+    def most(self) -> int:
+        """The largest ``size`` that is suggested."""
+        return MOST_SIDE**2 if self.nested else MOST_SIDE
+
+    def error(self, size: int) -> tuple[float, float]:
+        """(variance of the mean difference, degrees of freedom) of a design (see :meth:`scenes`).
+
+        Satterthwaite over the mean squares of the two-way analysis of variance.
         """
-        k = side
+        k = size
         if self.nested:
-            variance = self.rest / k**2
-            parts = [(variance, k**2 - 1)]
+            variance = self.rest / k
+            parts = [(variance, k - 1)]
         else:
             variance = self.character / k + self.situation / k + self.rest / k**2
             parts = [
@@ -121,40 +129,41 @@ class ScenesNeeded:
 
 
 def scenes_needed(difference: float, pair: PairComponents | None) -> ScenesNeeded | None:
-    """Scenes (k characters in k situations) that detect a true ``difference`` with a power of 80%.
+    """Scenes that detect a true ``difference`` with a power of 80%, on a square grid or independent.
 
     The range comes from the uncertainty of the variances (chi-squared, with the pair's degrees of freedom).
     None if the variances are unknown, the difference is 0, or more than MOST_SIDE squared would be needed.
     """
-    side = None if pair is None else side_needed(difference, pair)
-    if pair is None or side is None:
+    size = None if pair is None else size_needed(difference, pair)
+    if pair is None or size is None:
         return None
-    ends = [
-        side_needed(difference, pair.scaled(pair.df / (2 * float(special.gammaincinv(pair.df / 2, share)))))
+    low, high = (
+        size_needed(difference, pair.scaled(pair.df / (2 * float(special.gammaincinv(pair.df / 2, share)))))
         for share in (0.9, 0.1)
-    ]
-    low, high = ends
-    return ScenesNeeded(side**2, (low or side) ** 2, None if high is None else high**2)
+    )
+    return ScenesNeeded(
+        pair.scenes(size), pair.scenes(low or size), None if high is None else pair.scenes(high)
+    )
 
 
-def side_needed(difference: float, pair: PairComponents, power: float = POWER) -> int | None:
-    """The smallest k such that a two-sided 5% t test on k x k scenes detects ``difference`` with ``power``.
+def size_needed(difference: float, pair: PairComponents, power: float = POWER) -> int | None:
+    """The smallest size (see :meth:`PairComponents.scenes`) whose two-sided 5% t test detects ``difference``.
 
-    None where ``difference`` is 0 or more than MOST_SIDE would be needed.
+    With ``power``. None where ``difference`` is 0 or more than ``pair.most`` would be needed.
     """
 
-    def enough(side: int) -> bool:
-        variance, df = pair.error(side)
+    def enough(size: int) -> bool:
+        variance, df = pair.error(size)
         return variance > 0 and df >= 1 and power_of(difference, math.sqrt(variance), df) >= power
 
     if difference == 0:
         return None
-    high = _likely_side(difference, pair, power)
+    high = _likely_size(difference, pair, power)
     low, step = high - 1, 1
     while not enough(high):
-        if high == MOST_SIDE:
+        if high == pair.most:
             return None
-        low, high, step = high, min(MOST_SIDE, high + step), 2 * step
+        low, high, step = high, min(pair.most, high + step), 2 * step
     while low > 1 and enough(low):  # ``low`` = 1 never suffices: one scene has no error
         high, low, step = low, max(1, low - step), 2 * step
     while high - low > 1:
@@ -163,17 +172,17 @@ def side_needed(difference: float, pair: PairComponents, power: float = POWER) -
     return high
 
 
-def _likely_side(difference: float, pair: PairComponents, power: float) -> int:
-    """A first guess for :func:`side_needed`, 2 to MOST_SIDE, by the noncentral t: fast but not exact."""
+def _likely_size(difference: float, pair: PairComponents, power: float) -> int:
+    """A first guess for :func:`size_needed`, 2 to ``pair.most``, by the noncentral t: fast but not exact."""
 
-    def enough(side: int) -> bool:
-        variance, df = pair.error(side)
+    def enough(size: int) -> bool:
+        variance, df = pair.error(size)
         if not (variance > 0 and df >= 1):
             return False
         threshold = float(t_quantile(1 - ALPHA / 2, df))
         return bool(special.nctdtr(df, abs(difference) / math.sqrt(variance), threshold) <= 1 - power)
 
-    return bisect_left(range(2, MOST_SIDE), True, key=enough) + 2
+    return bisect_left(range(2, pair.most), True, key=enough) + 2
 
 
 def typical_difference(pairs: pd.DataFrame, *, width: float) -> tuple[float | None, float | None]:

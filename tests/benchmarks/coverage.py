@@ -20,7 +20,7 @@ if __name__ == "__main__":
 
 from bench.scores.bootstrap import Array
 from bench.scores.clusters import Positions, judge_spread
-from bench.scores.planning import PairComponents, side_needed, typical_difference
+from bench.scores.planning import PairComponents, size_needed, typical_difference
 from bench.scores.robust import Grid, paired_differences
 
 
@@ -175,7 +175,7 @@ def crossed(side: int, count: int, rng: np.random.Generator, pair: PairComponent
 
 def power_at_the_scenes_needed(difference: float, replications: int, seed: int = 0) -> tuple[int, float]:
     """(scenes that ``--separate`` asks for, share of comparisons over so many that find the difference)."""
-    side = side_needed(difference, PAIR)
+    side = size_needed(difference, PAIR)
     assert side is not None
     rng, found = np.random.default_rng(seed), 0
     for _ in range(replications):

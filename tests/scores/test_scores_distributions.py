@@ -9,7 +9,7 @@ from scipy import optimize, stats
 from bench.scores.bootstrap import Array
 from bench.scores.distributions import benjamini_hochberg, t_quantile, t_tail
 from bench.scores.paper import published
-from bench.scores.planning import PairComponents, detectable_difference, side_needed
+from bench.scores.planning import PairComponents, detectable_difference, size_needed
 from bench.scores.robust import power_of
 
 DF = np.concatenate([10 ** np.random.default_rng(1).uniform(-0.3, 6, 3000), [1.0, 2.0, np.inf, np.nan]])
@@ -39,7 +39,7 @@ def test_the_detectable_difference_is_the_root_of_the_power(df: float) -> None:
     assert published(found) == published(float(root))
 
 
-def test_the_side_needed_is_the_first_that_suffices() -> None:
+def test_the_size_needed_is_the_first_that_suffices() -> None:
     """By trying every side, whatever the first guess of the search is."""
     random = np.random.default_rng(4)
     for _ in range(40):
@@ -52,5 +52,5 @@ def test_the_side_needed_is_the_first_that_suffices() -> None:
             if df >= 1 and power_of(difference, variance**0.5, df) >= 0.8:
                 first = side
                 break
-        found = side_needed(difference, pair)
+        found = size_needed(difference, pair)
         assert found == first or (first is None and (found is None or found >= 60))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -21,7 +22,7 @@ from bench.scores.board import board_of
 from bench.scores.bootstrap import Array
 from bench.scores.clusters import clustered
 from bench.scores.frame import Frames, load
-from bench.scores.planning import PairComponents, pair_components, scenes_needed, side_needed
+from bench.scores.planning import PairComponents, pair_components, scenes_needed, size_needed
 from bench.scores.separate import separation
 from bench.site.evidence import evidence_of
 from tests.scores.evidence import Evidence
@@ -51,9 +52,9 @@ TRUE = PairComponents(0.25**2, 0.25**2, 0.5**2)
 
 
 @pytest.mark.parametrize("difference", [0.3, 0.2])
-def test_the_side_needed_has_the_power_it_promises(difference: float) -> None:
+def test_the_size_needed_has_the_power_it_promises(difference: float) -> None:
     """Simulated with known variances: the power at that size is near 80%, and clearly less at two thirds."""
-    side = side_needed(difference, TRUE)
+    side = size_needed(difference, TRUE)
     assert side is not None
 
     def power(side: int) -> float:
@@ -74,9 +75,10 @@ def test_independent_scenes_need_those_of_statsmodels() -> None:
     assert made.nested
     assert made.rest == pytest.approx(scores.var(ddof=1))
     needed = TTestPower().solve_power(effect_size=0.1 / scores.std(ddof=1), alpha=0.05, power=0.8)
-    side = side_needed(0.1, made)
-    assert side is not None
-    assert (side - 1) ** 2 < needed <= side**2 + 1
+    assert size_needed(0.1, made) == math.ceil(needed)
+    found = scenes_needed(0.1, made)
+    assert found is not None
+    assert found.low < found.scenes == math.ceil(needed)
 
 
 def test_variances_behind_a_pair_are_found_again() -> None:
