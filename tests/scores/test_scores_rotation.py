@@ -5,11 +5,15 @@ from __future__ import annotations
 from itertools import combinations
 from pathlib import Path
 
+import krippendorff
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 
-from bench.scores.frame import load
+from bench.scores.analyses.judges import agreement, leniency, pairwise
+from bench.scores.analyses.scenes import judge_table
+from bench.scores.frame import SCENE, TALK, Frames, load
 from bench.scores.robust import paired_differences, robust_grid
 from bench.scores.weights import EQUAL, standard_weightings
 from bench.suites.rotation import rota_of
@@ -35,3 +39,40 @@ def test_rotated_judges_recover_the_panel_mean(tmp_path: Path, per_scene: int) -
     reach = stats.t.ppf(0.975, part["df"]) * part["standard_error"]
     assert (missed <= reach).mean() >= 0.95
     assert np.sqrt((missed**2).mean()) < 0.1
+
+
+def test_leniency_and_agreement_of_rotated_judges(tmp_path: Path) -> None:
+    """Against offsets solved by least squares, and Krippendorff's alpha of the turns that a pair shares."""
+    made = make_tree(tmp_path, players=4, judges=JUDGES, seed=5)
+    panel = load(made.tree, made.suite, "en")
+    scenes = sorted({(str(c), str(s)) for c, s in panel.scores[SCENE[1:]].itertuples(index=False)})
+
+    def rotated(per_scene: int) -> Frames:
+        return panel.rotated(rota_of(tuple((scene, 4) for scene in scenes), panel.judges, per_scene))
+
+    pairs = rotated(2)
+    rows = leniency(pairs).set_index("judge")
+    talks = judge_table(pairs)
+    assert (talks.notna().sum(axis=1) == 2).all()
+    # score = talk + judge, judges summing to 0
+    long = talks.stack().dropna().reset_index(name="score")
+    judge = pd.get_dummies(long.pop("judge")).to_numpy(dtype=float)
+    talk = pd.get_dummies(long.groupby(TALK, observed=True).ngroup()).to_numpy(dtype=float)
+    design = np.vstack([np.hstack([judge, talk]), np.hstack([np.ones(4), np.zeros(talk.shape[1])])])
+    solved = np.linalg.lstsq(design, np.append(long["score"].to_numpy(), 0.0), rcond=None)[0][:4]
+    for name, offset in zip(sorted(JUDGES), solved, strict=True):
+        assert rows.loc[name, "offset"] == pytest.approx(offset, abs=0.05)
+        assert rows.loc[name, "low"] < offset < rows.loc[name, "high"]
+
+    first = agreement(pairs).set_index(["judges", "criterion"]).loc[("judge-1 / judge-2", pairs.criteria[0])]
+    turns = pairs.counting_scores
+    turns = turns[(turns["criterion"] == pairs.criteria[0]) & turns["judge"].isin(JUDGES[:2])]
+    table = turns.pivot(index="judge", columns=[*TALK, "turn"], values="score").dropna(axis=1)
+    alpha = krippendorff.alpha(table.to_numpy(dtype=float), level_of_measurement="ordinal")
+    assert (first["turns"], first["alpha"]) == (table.shape[1], pytest.approx(alpha, abs=1e-6))
+
+    alone = rotated(1)
+    assert leniency(alone)["offset"].isna().all()
+    assert leniency(alone)["reason"].notna().all()
+    assert agreement(alone)["alpha"].isna().all()
+    assert pairwise(alone)["spearman"].isna().all()
