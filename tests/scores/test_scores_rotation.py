@@ -55,7 +55,7 @@ def test_leniency_and_agreement_of_rotated_judges(tmp_path: Path) -> None:
     talks = judge_table(pairs)
     assert (talks.notna().sum(axis=1) == 2).all()
     # score = talk + judge, judges summing to 0
-    long = talks.stack().dropna().reset_index(name="score")
+    long = talks.melt(var_name="judge", value_name="score", ignore_index=False).dropna().reset_index()
     judge = pd.get_dummies(long.pop("judge")).to_numpy(dtype=float)
     talk = pd.get_dummies(long.groupby(TALK, observed=True).ngroup()).to_numpy(dtype=float)
     design = np.vstack([np.hstack([judge, talk]), np.hstack([np.ones(4), np.zeros(talk.shape[1])])])
@@ -64,12 +64,14 @@ def test_leniency_and_agreement_of_rotated_judges(tmp_path: Path) -> None:
         assert rows.loc[name, "offset"] == pytest.approx(offset, abs=0.05)
         assert rows.loc[name, "low"] < offset < rows.loc[name, "high"]
 
-    first = agreement(pairs).set_index(["judges", "criterion"]).loc[("judge-1 / judge-2", pairs.criteria[0])]
+    rows = agreement(pairs)
+    mine = rows[(rows["judges"] == "judge-1 / judge-2") & (rows["criterion"] == pairs.criteria[0])]
     turns = pairs.counting_scores
     turns = turns[(turns["criterion"] == pairs.criteria[0]) & turns["judge"].isin(JUDGES[:2])]
     table = turns.pivot(index="judge", columns=[*TALK, "turn"], values="score").dropna(axis=1)
     alpha = krippendorff.alpha(table.to_numpy(dtype=float), level_of_measurement="ordinal")
-    assert (first["turns"], first["alpha"]) == (table.shape[1], pytest.approx(alpha, abs=1e-6))
+    assert mine["turns"].tolist() == [table.shape[1]]
+    assert mine["alpha"].tolist() == [pytest.approx(alpha, abs=1e-6)]
 
     alone = rotated(1)
     assert leniency(alone)["offset"].isna().all()
