@@ -70,10 +70,14 @@ class _Meter:
     def spend(self, *values: object) -> int:
         """Charge for one operation with ``values``. Returns their size, at most what was left."""
         size = _size(values, self.left)
+        self.charge(size)
+        return size
+
+    def charge(self, size: int) -> None:
+        """Charge for one operation on values of a known size."""
         self.left -= STEP + size
         if self.left < 0:
             raise TemplateRuntimeError("the template does too much: its loops or texts are too long")
-        return size
 
 
 _METER: ContextVar[_Meter] = ContextVar("meter")
@@ -183,7 +187,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
         """Join the output of a template, macro or block; Jinja calls this in place of ``"".join``."""
         meter, pieces = _METER.get(), []
         for part in parts:
-            meter.spend(part)
+            meter.charge(len(part))
             pieces.append(part)
         return "".join(pieces)
 
