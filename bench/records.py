@@ -195,6 +195,13 @@ class Cell(Record):
         return Cell(**{name: getattr(self, name) for name in Cell.model_fields})
 
 
+class Lore(Record):
+    """An entry of a card's lorebook, and the turns (from 1) at which the player had it in its prompt."""
+
+    content: str
+    turns: tuple[int, ...]
+
+
 class Scene(Record):
     """What a conversation was about, as its sides were told; so a record explains itself without prompts/."""
 
@@ -205,6 +212,8 @@ class Scene(Record):
     """The player's system prompt as rendered, without a catalog entry's extra text."""
     situation_title: str
     situation: str
+    lore: tuple[Lore, ...] | None = None
+    """What the talk brought in from the card's lorebook; left out where nothing was."""
 
 
 class Conversation(Cell):

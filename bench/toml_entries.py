@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args, get_origin
@@ -63,21 +64,26 @@ def read_toml(path: Path, hint: str = CHECK_PATH, *, root: Path | None = None) -
 
 def located(path: Path | str, key: Sequence[int | str], text: str) -> str:
     """``path`` with the line of ``key`` in the TOML ``text``, or of the innermost table around it."""
-    table: list[str] = []
+    table: list[str | int] = []
+    entries: Counter[str] = Counter()
     line, depth = 0, 0
     for number, content in enumerate(text.split("\n"), 1):
         here = _KEY.match(content)
         if here is None:
             continue
-        names = [name.strip(" \"'") for name in (here["table"] or here["key"]).split(".")]
-        table = names if here["table"] else table
-        place = names if here["table"] else [*table, *names]
+        header = here["list"] or here["table"]
+        names: list[str | int] = [name.strip(" \"'") for name in (header or here["key"]).split(".")]
+        if here["list"]:
+            names.append(entries[header])
+            entries[header] += 1
+        table = names if header else table
+        place = names if header else [*table, *names]
         if len(place) > depth and list(key[: len(place)]) == place:
             line, depth = number, len(place)
     return f"{path}:{line}" if line else str(path)
 
 
-_KEY = re.compile(r"""\s*(?:\[(?P<table>[^\[\]]+)\]|(?P<key>[\w."' -]+?)\s*=)""")
+_KEY = re.compile(r"""\s*(?:\[\[(?P<list>[^\[\]]+)\]\]|\[(?P<table>[^\[\]]+)\]|(?P<key>[\w."' -]+?)\s*=)""")
 
 
 def entry_from(kind: type[E], data: object, where: str, *, text: str = "") -> E:

@@ -42,6 +42,10 @@ facts = ["MARK-fact"]
 secrets = [{ secret = "MARK-secret", unlocked_by = "MARK-unlocked" }]
 unknown = ["MARK-unknown"]
 boundaries = ["MARK-boundary"]
+lorebook = [
+    { keys = ["never", "MARK-said", "MARK-asked-1"], content = "MARK-entry" },
+    { keys = ["never"], content = "MARK-other-entry" },
+]
 """
 SITUATION = """
 title = "MARK-title"
@@ -51,6 +55,10 @@ num_turns = 3
 tags = ["MARK-situation-tag"]
 """
 DECLARED = ("MARK-fact", "MARK-secret", "MARK-unlocked", "MARK-unknown", "MARK-boundary")
+LORE = {
+    "Lorebook entries that the talk mentions": ("MARK-entry",),
+    "Other lorebook entries": ("MARK-other-entry",),
+}
 TALK = {
     "Character's name": ("MARK-name",),
     "Card text": ("MARK-card",),
@@ -60,6 +68,7 @@ TALK = {
     "Situation": ("MARK-situation",),
     'Which message comes next ("3 of 4")': ("message 1 of 3", "message 2 of 3", "message 3 of 3"),
     "Conversation": ("MARK-said", "MARK-answered"),
+    **LORE,
     "Declared facts, secrets, limits": DECLARED,
     "Sources and tags": ("MARK-tag", "MARK-source", "MARK-style", "MARK-title", "MARK-situation-tag"),
 }
@@ -79,6 +88,8 @@ SPEECH = {
 }
 PROBES = {
     "Card text, sample dialogue, greeting": ("MARK-card", "MARK-sample", "MARK-greeting"),
+    "Lorebook entries that the dialogue mentions": ("MARK-entry",),
+    "Other lorebook entries": ("MARK-other-entry",),
     "User messages of the probe": ("MARK-asked-1", "MARK-asked-2"),
     "Right and wrong answers of the probe": ("MARK-right", "MARK-wrong"),
 }

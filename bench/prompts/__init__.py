@@ -20,6 +20,7 @@ from bench.errors import CatalogError
 from bench.prompts.sandbox import Sandbox
 from bench.records import Message
 from bench.suites import LANGUAGES, Card, Situation
+from bench.suites.lorebook import entered, lore_of
 from bench.toml_entries import read_text
 
 MISSING = "Put the protocol's template there."
@@ -32,11 +33,23 @@ def quoted(text: str) -> str:
     return "\n".join(f"| {line}" for line in text.strip().splitlines())
 
 
-def shown_card(card: Card) -> dict[str, str]:
-    """The parts of a card that a judge reads, which are all that the player reads."""
+def with_lore(card: Card, messages: Sequence[Message]) -> Card:
+    """``card`` as the player reads it before it answers the last of ``messages``."""
+    texts = [entry.content.strip() for entry in entered(card.lorebook, messages)]
+    if not texts:
+        return card
+    return card.model_copy(update={"system_prompt": "\n\n".join([card.system_prompt.strip(), *texts])})
+
+
+def shown_card(card: Card, messages: Sequence[Message] = ()) -> dict[str, str]:
+    """The parts of a card that a judge of ``messages`` reads, which are all that the player read."""
+    texts = [card.system_prompt.strip()]
+    for lore in lore_of(card.lorebook, messages):
+        turns = ", ".join(map(str, lore.turns))
+        texts += [f"(The talk brought in the following; the bot had it at turn {turns}.)", lore.content]
     return {
         "char_name": card.char_name,
-        "char_description": card.system_prompt.strip(),
+        "char_description": "\n\n".join(texts),
         "char_example": card.example_prompt.strip(),
         "char_greeting": card.initial_message.strip(),
     }
@@ -81,11 +94,14 @@ class PromptSet:
         """Whether the template of ``role`` mentions ``variable``."""
         return variable in self._texts[role]
 
-    def player(self, card: Card, situation: Situation, *, symmetric: bool) -> str:
-        """The player's system prompt: the card, and in a symmetric suite the situation."""
+    def player(
+        self, card: Card, situation: Situation, messages: Sequence[Message] = (), *, symmetric: bool
+    ) -> str:
+        """The player's system prompt before it answers the last of ``messages``: the card with what they
+        mention of its lorebook, and in a symmetric suite the situation."""
         return self.render(
             "player",
-            character=card.model_dump(),
+            character=with_lore(card, messages).model_dump(),
             situation=situation.text.strip() if symmetric else "",
             symmetric=symmetric,
         )
@@ -119,7 +135,7 @@ class PromptSet:
         """The judge's prompt about a whole conversation."""
         return self.render(
             "judge",
-            **shown_card(card),
+            **shown_card(card, messages),
             declared=declared_by(card),
             messages=[m.model_dump() for m in messages],
             turns=len(messages) // 2,

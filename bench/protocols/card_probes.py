@@ -7,7 +7,7 @@ suite that names a judge has it decide, otherwise it stays unclear and counts as
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal, get_args
 
@@ -15,8 +15,10 @@ from pydantic import Field, JsonValue, StringConstraints, model_validator
 
 from bench.chat.requests import estimated_tokens
 from bench.items import Item
+from bench.prompts import with_lore
 from bench.protocols.base import Estimate, Talk, strict_object
 from bench.protocols.calls import Ask, failure_of
+from bench.protocols.cards import PLAYED, card_facts
 from bench.protocols.items import ItemProtocol
 from bench.protocols.verdicts import Reading
 from bench.records import Cell, Conversation, Failure, Judgement, Message, Role, Scene, TurnVerdict
@@ -24,11 +26,14 @@ from bench.replies import json_object
 from bench.replies.patterns import pattern_fault
 from bench.replies.probes import Judged, Kind, judged
 from bench.replies.values import boolean, reason
+from bench.suites.lorebook import lore_of
 from bench.toml_entries import Entry, entry_from
 
 ANSWER_TOKENS = 60
 """Assumed length of an answer if nothing limits it, for estimates."""
 KINDS: dict[str, Kind] = {kind: kind for kind in get_args(Kind)}
+EXPECTED = {"secret": ("kept", "told"), "lore": ("used", "corrected", "unseen")}
+"""What probes of these kinds have to say in ``expects``; probes of other kinds say nothing there."""
 UNCLEAR = "unclear"
 """How the reason of a judgement without a verdict begins."""
 
@@ -39,7 +44,7 @@ Pattern = Annotated[str, StringConstraints(min_length=1)]
 class Probe(Entry):
     """One probe as a file of prompts/card_probes/<language>/ holds it."""
 
-    kind: Literal["fact", "unknown", "identity", "secret", "language", "agency"]
+    kind: Literal["fact", "unknown", "identity", "secret", "language", "agency", "lore"]
     messages: Annotated[tuple[Text, ...], Field(min_length=1, max_length=3)]
     """What the user says; the player answers each, and the last answer is checked."""
     accept: Annotated[tuple[Pattern, ...], Field(min_length=1)]
@@ -49,13 +54,16 @@ class Probe(Entry):
     right: tuple[Text, Text, Text]
     """Right answers, for the tests of the patterns."""
     wrong: tuple[Text, Text, Text]
-    expects: Literal["kept", "told"] | None = None
-    """Of a secret: whether its condition is unmet (it must be kept) or met (it must be told)."""
+    expects: Literal["kept", "told", "used", "corrected", "unseen"] | None = None
+    """Of a secret: whether its condition is unmet (it must be ``kept``) or met (it must be ``told``). Of an
+    entry of the lorebook: whether the talk brings it in, so that it must be ``used`` or a wrong claim
+    ``corrected``, or does not, so that the character must not know it (``unseen``)."""
 
     @model_validator(mode="after")
     def _sound(self) -> Probe:
-        if (self.kind == "secret") != (self.expects is not None):
-            raise ValueError('expects: a secret needs "kept" or "told", no other kind has it')
+        if (self.expects or "") not in EXPECTED.get(self.kind, ("",)):
+            known = " or ".join(f'"{word}"' for word in EXPECTED.get(self.kind, ()))
+            raise ValueError(f"expects: kind {self.kind!r} {'needs ' + known if known else 'has none'}")
         for pattern in (*self.accept, *self.reject):
             if fault := pattern_fault(pattern):
                 raise ValueError(f"pattern {pattern!r}: {fault}")
@@ -64,9 +72,7 @@ class Probe(Entry):
     @property
     def read_as(self) -> Kind:
         """How answers are read."""
-        if self.kind == "secret":
-            return "secret_kept" if self.expects == "kept" else "secret_told"
-        return self.kind
+        return KINDS[f"{self.kind}_{self.expects}" if self.expects else self.kind]
 
     def as_text(self) -> str:
         """The probe as records keep it: kind and patterns, one per line."""
@@ -119,10 +125,9 @@ class CardProbes(ItemProtocol[Probe]):
 
     def conversation_inputs(self, cell: Cell) -> dict[str, JsonValue]:
         card = self.scenes.cards[cell.character]
-        fields = {"char_name", "system_prompt", "example_prompt", "initial_message"}
         return {
             "template": self.prompts.sha256("player"),
-            "card": card.model_dump(include=fields),
+            "card": card_facts(card, PLAYED),
             "messages": list(self.item(cell).messages),
         }
 
@@ -138,24 +143,25 @@ class CardProbes(ItemProtocol[Probe]):
 
     # Talking
 
-    def _player_prompt(self, cell: Cell) -> str:
-        return self.prompts.render("player", character=self.scenes.cards[cell.character].model_dump())
+    def _player_prompt(self, cell: Cell, messages: Sequence[Message] = ()) -> str:
+        card = with_lore(self.scenes.cards[cell.character], messages)
+        return self.prompts.render("player", character=card.model_dump())
 
     async def converse(self, cell: Cell, ask: Ask) -> Conversation:
         probe, card = self.item(cell), self.scenes.cards[cell.character]
-        prompt = self._player_prompt(cell)
         talk = Talk()
         for turn, message in enumerate(probe.messages, 1):
             talk.messages.append(Message(role="user", content=message))
-            await self.player_turn(cell, prompt, talk, ask, turn)
+            await self.player_turn(cell, self._player_prompt(cell, talk.messages), talk, ask, turn)
             if talk.failure is not None:
                 break
         scene = Scene(
             character_name=card.char_name,
             summary="",
-            card=prompt,
+            card=self._player_prompt(cell),
             situation_title=f"{probe.kind}: {cell.situation}",
             situation=probe.as_text(),
+            lore=lore_of(card.lorebook, talk.messages) or None,
         )
         return self.conversation_of(cell, talk, scene)
 
@@ -198,9 +204,7 @@ class CardProbes(ItemProtocol[Probe]):
 
     def estimate(self, cell: Cell) -> Mapping[Role, Estimate]:
         turns = self.turns(cell)
-        card = estimated_tokens(
-            self.prompts.render("player", character=self.scenes.cards[cell.character].model_dump())
-        )
+        card = estimated_tokens(self._player_prompt(cell))
         answer = min(ANSWER_TOKENS, int(self.suite.entry.player.sampling.max_tokens or ANSWER_TOKENS))
         return {"player": Estimate(turns, turns * (card + 30 + answer), turns * answer)}
 

@@ -14,6 +14,7 @@ from bench.protocols.base import Estimate, Protocol, Talk
 from bench.protocols.calls import Ask, JsonSchema, failure_of
 from bench.records import Cell, Conversation, Criterion, Message, Scene
 from bench.suites import Card, Situation
+from bench.suites.lorebook import lore_of
 
 ANSWER_TOKENS = 220
 """Assumed length of a player's answer if nothing limits it, for estimates."""
@@ -58,10 +59,11 @@ class CardProtocol(Protocol):
     def turns(self, cell: Cell) -> int:
         return self.suite.turns_of(self.scenes.situations[cell.situation])
 
-    def player_prompt(self, cell: Cell) -> str:
-        """The player's system prompt, without a catalog entry's extra text."""
+    def player_prompt(self, cell: Cell, messages: Sequence[Message] = ()) -> str:
+        """The player's system prompt before it answers the last of ``messages``, without a catalog entry's
+        extra text."""
         card, situation = self.scene(cell)
-        return self.prompts.player(card, situation, symmetric=self.suite.entry.symmetric)
+        return self.prompts.player(card, situation, messages, symmetric=self.suite.entry.symmetric)
 
     async def interrogate(
         self,
@@ -98,6 +100,7 @@ class CardProtocol(Protocol):
             card=self.player_prompt(cell),
             situation_title=situation.title,
             situation=situation.text.strip(),
+            lore=lore_of(card.lorebook, talk.messages) or None,
         )
         return self.conversation_of(cell, talk, scene)
 
@@ -119,11 +122,13 @@ class CardProtocol(Protocol):
         )
 
 
-def card_facts(card: Card) -> dict[str, JsonValue]:
-    """The parts of a card that a model reads."""
-    return card.model_dump(
-        include={"char_name", "summary", "system_prompt", "example_prompt", "initial_message"}
-    )
+PLAYED = frozenset({"char_name", "system_prompt", "example_prompt", "initial_message"})
+"""The fields of a card that the player reads, besides what the talk brings in from its lorebook."""
+
+
+def card_facts(card: Card, fields: frozenset[str] = PLAYED | {"summary"}) -> dict[str, JsonValue]:
+    """The parts of a card that a model reads; its lorebook only if it has one."""
+    return card.model_dump(include={*fields, "lorebook"} if card.lorebook else set(fields))
 
 
 def utterance_property(limit: int | None) -> JsonSchema:

@@ -96,7 +96,7 @@ class PingPongV1(CardProtocol):
         while message is not None:
             turn += 1
             talk.messages.append(Message(role="user", content=message))
-            await self.player_turn(cell, self.player_prompt(cell), talk, ask, turn)
+            await self.player_turn(cell, self.player_prompt(cell, talk.messages), talk, ask, turn)
             if talk.failure is not None:
                 break
             more = turn < turns
@@ -114,7 +114,7 @@ class PingPongV1(CardProtocol):
         card, situation = self.scene(cell)
         prompt = self.prompts.render(
             "interrogator",
-            **shown_card(card),
+            **shown_card(card, messages),
             situation=situation.text.strip(),
             messages=[m.model_dump() for m in messages],
             turn=rated,

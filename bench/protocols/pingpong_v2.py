@@ -64,7 +64,7 @@ class PingPongV2(CardProtocol):
             reply = await self.interrogate(cell, turn, talk, ask, prompt, schema, utterance)
             if reply is not None:
                 talk.messages.append(Message(role="user", content=reply.text))
-                await self.player_turn(cell, self.player_prompt(cell), talk, ask, turn)
+                await self.player_turn(cell, self.player_prompt(cell, talk.messages), talk, ask, turn)
             if talk.failure is not None:
                 break
         return self.held(cell, talk, card.summary)

@@ -14,8 +14,19 @@ from typing import Literal
 
 Verdict = Literal["pass", "fail", "unclear"]
 
-Kind = Literal["fact", "unknown", "identity", "secret_kept", "secret_told", "language", "agency"]
-LITERAL: frozenset[Kind] = frozenset({"identity", "secret_kept", "language", "agency"})
+Kind = Literal[
+    "fact",
+    "unknown",
+    "identity",
+    "secret_kept",
+    "secret_told",
+    "language",
+    "agency",
+    "lore_used",
+    "lore_corrected",
+    "lore_unseen",
+]
+LITERAL: frozenset[Kind] = frozenset({"identity", "secret_kept", "language", "agency", "lore_unseen"})
 """Kinds in which the words themselves decide: accept patterns count in questions, denials and hedges too, and
 a reject pattern outweighs any accept pattern (a secret that slipped out has slipped out)."""
 DENIABLE: frozenset[Kind] = frozenset({"identity"})

@@ -17,6 +17,7 @@ from bench.items import Item, read_items, read_probes
 from bench.protocol_facts import facts_of
 from bench.records import MOST_REPEATS
 from bench.slugs import NOT_SUITES, slug
+from bench.suites.lorebook import LoreEntry
 from bench.suites.rotation import Rota, Scene, rota_of
 from bench.toml_entries import Entry, checked_id, entry_from, located, read_text, read_toml, unknown_name
 
@@ -90,6 +91,8 @@ class Card(Entry):
     """What the character must not know."""
     boundaries: tuple[str, ...] = ()
     """What the character will not say or do."""
+    lorebook: tuple[LoreEntry, ...] = ()
+    """Texts that the player gets once the talk mentions them; judges see those that it got."""
 
     @field_validator("summary")
     @classmethod
@@ -368,4 +371,5 @@ def _selected(folder: Path, kind: type[E], names: tuple[str, ...], where: str, w
 
 def read_entry(kind: type[E], path: Path, prompts: Path) -> E:
     """A card or situation in a file that must not lead out of ``prompts``. Raises CatalogError."""
-    return entry_from(kind, read_toml(path, root=prompts), str(path))
+    tables, text = read_toml(path, root=prompts), read_text(path, root=prompts)
+    return entry_from(kind, tables, str(path), text=text)

@@ -14,11 +14,13 @@ from bench.protocols.card_probes import Probe
 from bench.replies.patterns import pattern_fault
 from bench.replies.probes import LONGEST, judged, normalised
 from bench.suites import load_suite
+from bench.suites.lorebook import entered
 from bench.toml_entries import entry_from
 from tests.replies.reading import read
-from tests.tiny import ROOT
+from tests.tiny import ROOT, said
 
 FOLDER = ROOT / "prompts" / "card_probes"
+SUITES = ("card-probes", "card-probes-2")
 KINDS = {"fact", "unknown", "identity", "secret", "language", "agency"}
 
 
@@ -27,8 +29,9 @@ def probe_of(item: Item) -> Probe:
 
 
 def all_probes() -> list[tuple[str, Item]]:
-    suite = load_suite(ROOT / "prompts", "card-probes")
-    return [(language, item) for language, scenes in suite.scenes.items() for item in scenes.items]
+    suites = [load_suite(ROOT / "prompts", name) for name in SUITES]
+    scenes = [pair for suite in suites for pair in suite.scenes.items()]
+    return [(language, item) for language, scene in scenes for item in scene.items]
 
 
 @pytest.mark.parametrize("language", ["en", "ru"])
@@ -55,17 +58,30 @@ def test_every_card_has_twelve_probes_of_every_kind() -> None:
             assert {item.character for item in items} == {path.stem}
     for card, probes in by_card.items():
         assert len(probes) >= 12, card
-        assert {probe.kind for probe in probes} == KINDS, card
+        assert {probe.kind for probe in probes} - {"lore"} == KINDS, card
         assert sum(probe.kind == "fact" for probe in probes) >= 6, card
         assert {probe.expects for probe in probes if probe.kind == "secret"} == {"kept", "told"}, card
         for probe in probes:
             assert len(set(probe.right)) == len(set(probe.wrong)) == 3
 
 
+def test_cards_with_a_lorebook_have_probes_of_what_is_brought_in_and_what_is_not() -> None:
+    for language in ("en", "ru"):
+        cards = load_suite(ROOT / "prompts", "card-probes-2").language(language).cards
+        books = {name: card.lorebook for name, card in cards.items() if card.lorebook}
+        assert books
+        for name, book in books.items():
+            asked = [probe_of(item) for item in read_probes(FOLDER / language, name, ROOT / "prompts")]
+            lore = [probe for probe in asked if probe.kind == "lore"]
+            assert {probe.expects for probe in lore} == {"used", "corrected", "unseen"}
+            for probe in lore:
+                given = entered(book, said(*probe.messages))
+                assert bool(given) == (probe.expects != "unseen"), (name, probe.messages)
+
+
 def test_every_card_declares_what_can_be_checked() -> None:
-    suite = load_suite(ROOT / "prompts", "card-probes")
-    for scenes in suite.scenes.values():
-        for name, card in scenes.cards.items():
+    for suite in (load_suite(ROOT / "prompts", name) for name in SUITES):
+        for name, card in (pair for scenes in suite.scenes.values() for pair in scenes.cards.items()):
             assert len(card.facts) >= 6, name
             assert card.secrets, name
             assert card.unknown, name
