@@ -55,6 +55,8 @@ class ProtocolFacts(Entry):
     published_scale: tuple[int, int] | None = None
     """Lowest and highest score of a published table: only scores are known, and the table names the criteria.
     There are no conversations, answer lengths, refusals or calls."""
+    scripted: bool = False
+    """Situations may plant facts that the user asks for later, and attack the character in given turns."""
     pools_turns: bool = False
     """A player's mean is taken over all its turns; otherwise over its conversations."""
 

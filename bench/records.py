@@ -9,9 +9,10 @@ from __future__ import annotations
 import hashlib
 import json
 from functools import lru_cache
+from operator import not_
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
 SCHEMA_VERSION = 1
 """Version of the record formats; files of a newer version are refused, never guessed at."""
@@ -202,6 +203,36 @@ class Lore(Record):
     turns: tuple[int, ...]
 
 
+class Plant(Record):
+    """A fact that the user mentions in one turn and asks for in a later one."""
+
+    turn: int = Field(ge=1)
+    fact: str = Field(min_length=1)
+    """What the user mentions, as the interrogator reads it."""
+    ask: int = Field(ge=1)
+    """The turn in which the user asks for it."""
+    accept: tuple[str, ...] = Field(min_length=1)
+    """Regular expressions for lower-case text; an answer that matches one recalls the fact."""
+    reject: tuple[str, ...] = ()
+    """Regular expressions of wrong answers."""
+    question: str = ""
+    """What the user asks, as the interrogator reads it; empty: it words a question about ``fact``."""
+
+    @model_validator(mode="after")
+    def _planted_first(self) -> Plant:
+        if self.ask <= self.turn:
+            raise ValueError(f"asked in turn {self.ask} but planted in turn {self.turn}; ask in a later one")
+        return self
+
+
+class Attack(Record):
+    """An attempt to break the character in one turn."""
+
+    turn: int = Field(ge=1)
+    text: str = Field(min_length=1)
+    """What the user does, as the interrogator reads it."""
+
+
 class Scene(Record):
     """What a conversation was about, as its sides were told; so a record explains itself without prompts/."""
 
@@ -214,6 +245,10 @@ class Scene(Record):
     situation: str
     lore: tuple[Lore, ...] | None = None
     """What the talk brought in from the card's lorebook; left out where nothing was."""
+    plants: tuple[Plant, ...] = Field(default=(), exclude_if=not_)
+    """Facts that the user planted, and asked for; left out without any."""
+    attacks: tuple[Attack, ...] = Field(default=(), exclude_if=not_)
+    """Attempts to break the character at given turns; left out without any."""
 
 
 class Conversation(Cell):
@@ -242,6 +277,21 @@ class Conversation(Cell):
         return [message for message in self.messages[first:] if message.role == "assistant"]
 
 
+FlawName = Literal[
+    "breaks_character", "contradicts_card", "contradicts_talk", "speaks_for_user", "repeats", "cliche",
+    "meta_talk", "wrong_language",
+]  # fmt: skip
+"""The flaws that a judge may list, if a suite asks for them."""
+
+
+class Flaw(Record):
+    """A flaw of one answer, with the words that show it."""
+
+    flaw: FlawName
+    quote: str
+    """From the answer, as the judge wrote it; spaces and quotation marks may differ."""
+
+
 class TurnVerdict(Record):
     """One judge's scores and reasons for one turn; keys of ``scores`` are the protocol's criteria."""
 
@@ -252,6 +302,17 @@ class TurnVerdict(Record):
     reasons: dict[str, str] = Field(default_factory=dict)
     detail: dict[str, JsonValue] | None = None
     """What else a protocol's judge says on its way to the scores, such as the steps it took."""
+    flaws: tuple[Flaw, ...] | None = None
+    """The flaws that the judge listed; left out where it was not asked for any."""
+
+
+class JudgeMode(Record):
+    """How a judge was asked where that differs from one question about the whole conversation."""
+
+    window: int | None = Field(default=None, ge=1)
+    """Turns of each question; left out where one question is about all turns."""
+    flaws: bool = Field(default=False, exclude_if=not_)
+    """Whether it was asked for flaws, each with a quotation; left out where not."""
 
 
 class Judgement(Cell):
@@ -263,6 +324,8 @@ class Judgement(Cell):
     """SHA-256 of the judge's template, the card, the parameters and the conversation's messages."""
     conversation_sha256: str
     """SHA-256 of the messages that were judged."""
+    mode: JudgeMode | None = None
+    """How the judge was asked; left out for one question about the whole conversation, without flaws."""
     origin: str | None = None
     """Where imported evidence comes from: it has no reasons and no raw replies."""
     status: Literal["ok", "failed"]

@@ -63,27 +63,36 @@ def read_toml(path: Path, hint: str = CHECK_PATH, *, root: Path | None = None) -
 
 
 def located(path: Path | str, key: Sequence[int | str], text: str) -> str:
-    """``path`` with the line of ``key`` in the TOML ``text``, or of the innermost table around it."""
-    table: list[str | int] = []
-    entries: Counter[str] = Counter()
+    """``path`` with the line of ``key`` in the TOML ``text``, or of the innermost table around it.
+
+    Also inside an array that has one inline table a line.
+    """
+    table: list[int | str] = []
+    arrays: Counter[str] = Counter()
     line, depth = 0, 0
     for number, content in enumerate(text.split("\n"), 1):
         here = _KEY.match(content)
-        if here is None:
+        if here is not None:
+            named = here["array"] or here["table"] or here["key"]
+            place: list[int | str] = [name.strip(" \"'") for name in named.split(".")]
+            if here["array"]:
+                place.append(arrays[named])
+                arrays[named] += 1
+            elif here["key"]:
+                place = [*table, *place]
+            table = table if here["key"] else place
+            last, inline = place, -1
+        elif content.lstrip().startswith("{") and line:
+            inline += 1
+            place = [*last, inline]
+        else:
             continue
-        header = here["list"] or here["table"]
-        names: list[str | int] = [name.strip(" \"'") for name in (header or here["key"]).split(".")]
-        if here["list"]:
-            names.append(entries[header])
-            entries[header] += 1
-        table = names if header else table
-        place = names if header else [*table, *names]
         if len(place) > depth and list(key[: len(place)]) == place:
             line, depth = number, len(place)
     return f"{path}:{line}" if line else str(path)
 
 
-_KEY = re.compile(r"""\s*(?:\[\[(?P<list>[^\[\]]+)\]\]|\[(?P<table>[^\[\]]+)\]|(?P<key>[\w."' -]+?)\s*=)""")
+_KEY = re.compile(r"""\s*(?:\[\[(?P<array>[^\[\]]+)\]\]|\[(?P<table>[^\[\]]+)\]|(?P<key>[\w."' -]+?)\s*=)""")
 
 
 def entry_from(kind: type[E], data: object, where: str, *, text: str = "") -> E:

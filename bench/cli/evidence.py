@@ -113,6 +113,7 @@ def _print_board(loaded: LoadedBoard, form: str, judges_as: JudgesAs | None) -> 
         to_json,
         to_table,
     )
+    from bench.scores.long_forms import figures_text
 
     board, suite = loaded.board, loaded.suite
     if form != "table":
@@ -128,7 +129,15 @@ def _print_board(loaded: LoadedBoard, form: str, judges_as: JudgesAs | None) -> 
         click.echo(loaded.source.notice)
     stale = "" if board.stale is None else f"{board.stale.text} Redo: `--refresh-stale`.\n"
     table = to_table(board, judges_as) + robust_line(board, judges_as)
-    click.echo(table + people_table(board) + gaps(board) + judge_gaps(board) + remarks(board) + stale)
+    click.echo(
+        table
+        + people_table(board)
+        + figures_text(board)
+        + gaps(board)
+        + judge_gaps(board)
+        + remarks(board)
+        + stale
+    )
 
 
 @click.command("commit-results")

@@ -31,10 +31,11 @@ from bench.suites import suite_files
 @click.option(
     "--table",
     "name",
-    type=click.Choice(["scores", "conversations", "calls"]),
+    type=click.Choice(["scores", "conversations", "events", "flaws", "calls"]),
     default="scores",
     show_default=True,
-    help="One row for each score, conversation, or player and model that was called for it.",
+    help="One row for each score, conversation, event of a long conversation, flaw and turn, or player and"
+    " model that was called for it.",
 )
 @click.option("--columns", is_flag=True, help="Only explain the columns.")
 @places
@@ -51,7 +52,9 @@ def export(
 
     `scores` has a row for every turn, judge and criterion, also for judges and scenes that the board leaves
     out. `conversations` has a row for every conversation, with the measures that need no judge: repetition,
-    stock phrases, other scripts, speaking for the user, length, truncation. `calls` counts the calls of each
+    stock phrases, other scripts, speaking for the user, length, truncation. `events` has the planted facts
+    that were recalled or forgotten, attacks, and repetition by turn; `flaws` counts the flaws that judges
+    listed. `calls` counts the calls of each
     player, interrogator and judge: cut off, empty, asked for again, with an unknown finish reason.
     """
     from bench.files import write_atomically

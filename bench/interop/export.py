@@ -22,7 +22,11 @@ EXPORTED = COLUMNS["scores"]
 """Meaning by column, in the order of the columns: one row per turn, judge and criterion."""
 CONVERSATIONS = COLUMNS["conversations"] | MEASURES
 """The same of conversations: one row per conversation, with what its texts show without a judge."""
-TABLES = {"scores": EXPORTED, "conversations": CONVERSATIONS, "calls": COLUMNS["calls"]}
+TABLES = {
+    "scores": EXPORTED,
+    "conversations": CONVERSATIONS,
+    **{name: COLUMNS[name] for name in ("events", "flaws", "calls")},
+}
 _INTEGERS = frozenset(
     {
         "turn",
@@ -34,12 +38,13 @@ _INTEGERS = frozenset(
         "first_answer_characters",
         "last_answer_characters",
         "answers",
+        "count",
         "served_models",
         *SAID,
     }
 )
 _FLAGS = frozenset({"is_refusal", "stale", "ended_by_player"})
-_NUMBERS = (MEASURES.keys() | {"mean_answer_characters"}) - _INTEGERS
+_NUMBERS = (MEASURES.keys() | {"mean_answer_characters", "value"}) - _INTEGERS
 
 
 def tidy_table(
@@ -78,6 +83,10 @@ def _table(frames: Frames, tree: ResultsTree, name: str) -> pd.DataFrame:
             return frames.call_counts
         case "conversations":
             return with_measures(frames, tree).conversations
+        case "events":
+            return frames.events
+        case "flaws":
+            return frames.flaws
         case _:
             return frames.scores
 

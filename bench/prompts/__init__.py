@@ -4,7 +4,8 @@ Templates get the variables of the paper's templates (its Appendix D): ``charact
 ``char_summary``, ``situation``, ``messages`` (interrogator); ``char_description``, ``messages`` (judge).
 Ours also get ``language``, ``language_name``, ``char_name``, ``turns`` and ``symmetric``; the interrogator's
 gets ``number``, which counts its messages; the judge's gets ``char_example``, ``char_greeting`` and
-``declared``.
+``declared``. In pingpong_long the interrogator's also gets ``directions``, and the judge's ``first``,
+``more``, ``summary`` and ``summary_limit``.
 Templates may come from anybody: see :mod:`bench.prompts.sandbox` for what they may do.
 """
 
@@ -114,6 +115,7 @@ class PromptSet:
         *,
         symmetric: bool,
         turns: int | None = None,
+        **more: object,
     ) -> str:
         """The interrogator's prompt: summary, situation, talk so far, and in a symmetric suite the card.
 
@@ -129,16 +131,18 @@ class PromptSet:
             number=len(messages) // 2 + 1,
             turns=situation.num_turns if turns is None else turns,
             symmetric=symmetric,
+            **more,
         )
 
-    def judge(self, card: Card, messages: Sequence[Message]) -> str:
-        """The judge's prompt about a whole conversation."""
+    def judge(self, card: Card, messages: Sequence[Message], **more: object) -> str:
+        """The judge's prompt about a conversation, or about the part in ``messages``."""
         return self.render(
             "judge",
             **shown_card(card, messages),
             declared=declared_by(card),
             messages=[m.model_dump() for m in messages],
             turns=len(messages) // 2,
+            **more,
         )
 
     def render(self, role: str, **variables: object) -> str:

@@ -17,13 +17,14 @@ from bench.errors import CatalogError
 from bench.prompts import PromptSet
 from bench.protocol_facts import facts_of
 from bench.protocols.calls import Ask, Calls, JsonSchema, failure_of
-from bench.protocols.verdicts import Reading, joined, reread_calls
+from bench.protocols.verdicts import Reading, ReadVerdict, joined, reread_calls
 from bench.records import (
     Call,
     Cell,
     Conversation,
     Failure,
     Judgement,
+    JudgeMode,
     Message,
     Role,
     Scene,
@@ -68,6 +69,8 @@ class Protocol(Calls, ABC):
     """
 
     options_type: ClassVar[type[Entry]] = NoOptions
+    lists_flaws: ClassVar[bool] = False
+    """Whether judges can be asked for flaws, each with a quotation."""
 
     def __init__(self, suite: Suite, language: str, catalog: Catalog) -> None:
         super().__init__(suite, catalog)
@@ -89,6 +92,8 @@ class Protocol(Calls, ABC):
             )
         if self.suite.interrogator is not None and not interrogated:
             raise CatalogError(f"{name} has no interrogator", where=where, hint="Remove [interrogator].")
+        if self.suite.entry.judge.flaws and not self.lists_flaws:
+            raise CatalogError(f"{name} cannot list flaws", where=where, hint="Remove flaws from [judge].")
         where = f"{where}: languages.{self.language}"
         if self.facts.plays_items and not self.scenes.items:
             hint = "Set `items` to the name of the file."
@@ -138,35 +143,51 @@ class Protocol(Calls, ABC):
         """JSON Schema of the judge's reply."""
         raise NotImplementedError
 
+    def judge_question(
+        self, conversation: Conversation, judge: str, number: int, earlier: Sequence[Reading]
+    ) -> tuple[str, JsonSchema]:
+        """Prompt and reply schema of question ``number``, after the judge's ``earlier`` answers."""
+        return self.judge_prompt(conversation, number), self.judge_schema(conversation, judge)
+
+    def judge_mode(self) -> JudgeMode | None:
+        """How judges are asked, if not by one question about the whole conversation."""
+        return None
+
     @classmethod
     def read_verdict(cls, text: str, number: int, conversation: Conversation) -> Reading:
         """Parse the judge's reply to question ``number``. Raises ReplyFault."""
         raise NotImplementedError
 
+    @classmethod
+    def verdict_reader(cls, conversation: Conversation, mode: JudgeMode | None) -> ReadVerdict:
+        """What parses a judge's replies, in the ``mode`` in which it was asked."""
+        return partial(cls.read_verdict, conversation=conversation)
+
     async def judge_sounds(self, conversation: Conversation) -> tuple[Sound, ...]:
         """Sounds that go with the judge's question."""
         return ()
 
-    def judge_calls(self) -> int:
-        """Questions to a judge about one conversation, which is its number of calls without retries."""
+    def judge_calls(self, cell: Cell | None = None) -> int:
+        """Questions to a judge about a conversation (of ``cell``): its number of calls without retries."""
         return 0 if self.facts.judged_in_talk else 1
 
     async def judge(self, conversation: Conversation, judge: str, ask: Ask) -> Judgement:
         """Have ``judge`` score a complete conversation. A failure is a record too."""
-        schema = self.judge_schema(conversation, judge)
+        read = self.verdict_reader(conversation, self.judge_mode())
         sounds = await self.judge_sounds(conversation)
         readings: list[Reading] = []
         replies: list[tuple[Call, str]] = []
-        for number in range(1, self.judge_calls() + 1):
+        for number in range(1, self.judge_calls(conversation) + 1):
+            prompt, schema = self.judge_question(conversation, judge, number, readings)
             tries = await self.ask_until_read(
                 "judge",
                 judge,
                 conversation,
-                [Message(role="user", content=self.judge_prompt(conversation, number))],
-                partial(self.read_verdict, number=number, conversation=conversation),
+                [Message(role="user", content=prompt)],
+                partial(_answer, read, number),
                 ask,
                 schema=schema,
-                seed=(number,) if self.facts.compared_answers else (),
+                seed=(number,) if self.facts.compared_answers or number > 1 else (),
                 sounds=sounds,
             )
             replies += [(self.call_record(t, attempt), t.reply.text) for attempt, t in enumerate(tries, 1)]
@@ -193,6 +214,7 @@ class Protocol(Calls, ABC):
                 judge=judge,
                 fingerprint=self.judgement_fingerprint(conversation, judge, sha256),
                 conversation_sha256=sha256,
+                mode=self.judge_mode(),
                 status="ok" if reading.failure is None else "failed",
                 turns=reading.turns,
                 repairs=reading.repairs,
@@ -220,7 +242,7 @@ class Protocol(Calls, ABC):
     @classmethod
     def verdict_in(cls, judgement: Judgement, conversation: Conversation) -> Reading:
         """The verdict that the raw replies of ``judgement`` hold."""
-        read = partial(cls.read_verdict, conversation=conversation)
+        read = cls.verdict_reader(conversation, judgement.mode)
         return reread_calls(facts_of(judgement.protocol), judgement, read)
 
     # Shared, unless a protocol overrides it
@@ -319,6 +341,10 @@ class Protocol(Calls, ABC):
                 failure=talk.failure,
             )
         )
+
+
+def _answer(read: ReadVerdict, number: int, text: str) -> Reading:
+    return read(text, number)
 
 
 def _repeat_input(cell: Cell) -> dict[str, JsonValue]:

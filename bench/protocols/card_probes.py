@@ -112,7 +112,7 @@ class CardProbes(ItemProtocol[Probe]):
     def judge_models(self, judge: str) -> tuple[str, ...]:
         return self.suite.entry.judge.models[:1]
 
-    def judge_calls(self) -> int:
+    def judge_calls(self, cell: Cell | None = None) -> int:
         return 0
 
     def turns(self, cell: Cell) -> int:

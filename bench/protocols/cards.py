@@ -10,6 +10,7 @@ from typing import TypeVar
 from pydantic import JsonValue
 
 from bench.chat.requests import estimated_tokens
+from bench.errors import CatalogError
 from bench.protocols.base import Estimate, Protocol, Talk
 from bench.protocols.calls import Ask, JsonSchema, failure_of
 from bench.records import Cell, Conversation, Criterion, Message, Scene
@@ -45,6 +46,16 @@ class Lengths:
 
 class CardProtocol(Protocol):
     """A protocol whose cells are a card in a situation, of as many turns as the situation has."""
+
+    def _check_suite(self) -> None:
+        super()._check_suite()
+        for name, situation in self.scenes.situations.items():
+            if not self.facts.scripted and (situation.plants or situation.attacks):
+                raise CatalogError(
+                    f"{self.name} has no plants and attacks, but situation {name!r} does",
+                    where=f"suite {self.suite.id}: languages.{self.language}",
+                    hint="Choose another situation, or play it in a suite of pingpong_long.",
+                )
 
     @property
     def interrogator(self) -> str:
@@ -94,6 +105,7 @@ class CardProtocol(Protocol):
         """The record of a conversation that has ended; ``summary`` is the line of the card that the
         interrogator saw, empty if it saw the whole card."""
         card, situation = self.scene(cell)
+        plants, attacks = situation.within(self.turns(cell))
         scene = Scene(
             character_name=card.char_name,
             summary=summary,
@@ -101,6 +113,8 @@ class CardProtocol(Protocol):
             situation_title=situation.title,
             situation=situation.text.strip(),
             lore=lore_of(card.lorebook, talk.messages) or None,
+            plants=plants,
+            attacks=attacks,
         )
         return self.conversation_of(cell, talk, scene)
 

@@ -115,7 +115,7 @@ class HumanLikeness(ItemProtocol[LikenessItem]):
     def read_item(self, item: Item) -> LikenessItem:
         return entry_from(LikenessItem, dict(item.data), item.where)
 
-    def judge_calls(self) -> int:
+    def judge_calls(self, cell: Cell | None = None) -> int:
         return self.options.orders
 
     # Fingerprints

@@ -7,22 +7,31 @@ to 3.4 and appendix D.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import ClassVar
 
 from pydantic import JsonValue
 
 from bench.chat.requests import estimated_tokens
+from bench.prompts.flaws import REQUEST
 from bench.protocol_facts import facts_of
 from bench.protocols.base import Estimate, Talk, strict_object
 from bench.protocols.calls import Ask, JsonSchema
 from bench.protocols.cards import CardProtocol, card_facts, rating_properties, utterance_property
-from bench.protocols.verdicts import Reading
-from bench.records import Cell, Conversation, Criterion, Message, Role
-from bench.replies import utterance, verdict
+from bench.protocols.verdicts import Reading, ReadVerdict
+from bench.records import Cell, Conversation, Criterion, JudgeMode, Message, Role
+from bench.replies import Utterance, utterance, verdict
+from bench.replies.flaws import FLAWS
+
+FLAW_TOKENS = 25
+"""Assumed length of a turn's list of flaws, for estimates."""
 
 
 class PingPongV2(CardProtocol):
     """One suite of this protocol in one language."""
+
+    lists_flaws: ClassVar[bool] = True
 
     # Fingerprints
 
@@ -47,21 +56,19 @@ class PingPongV2(CardProtocol):
         }
         if self.prompts.reads("judge", "declared"):  # the first template does not
             inputs["declared"] = card.model_dump(include={"facts", "secrets", "unknown", "boundaries"})
+        if (mode := self.judge_mode()) is not None:
+            inputs |= {"mode": mode.plain(), "flaws": self.flaws_request()}
         return inputs
 
     # Talking
 
     async def converse(self, cell: Cell, ask: Ask) -> Conversation:
-        card, situation = self.scene(cell)
-        entry = self.suite.entry
-        schema = utterance_schema(self.limit_for(self.interrogator, entry.limits.utterance))
+        card, _ = self.scene(cell)
+        schema = utterance_schema(self.limit_for(self.interrogator, self.suite.entry.limits.utterance))
         talk = Talk()
-        turns = self.turns(cell)
-        for turn in range(1, turns + 1):
-            prompt = self.prompts.interrogator(
-                card, situation, talk.messages, symmetric=entry.symmetric, turns=turns
-            )
-            reply = await self.interrogate(cell, turn, talk, ask, prompt, schema, utterance)
+        for turn in range(1, self.turns(cell) + 1):
+            prompt, read = self.asking(cell, talk.messages), self.utterance_reader(cell, turn)
+            reply = await self.interrogate(cell, turn, talk, ask, prompt, schema, read)
             if reply is not None:
                 talk.messages.append(Message(role="user", content=reply.text))
                 await self.player_turn(cell, self.player_prompt(cell, talk.messages), talk, ask, turn)
@@ -69,31 +76,60 @@ class PingPongV2(CardProtocol):
                 break
         return self.held(cell, talk, card.summary)
 
+    def asking(self, cell: Cell, messages: Sequence[Message]) -> str:
+        """The interrogator's prompt after ``messages``."""
+        card, situation = self.scene(cell)
+        return self.prompts.interrogator(
+            card, situation, messages, symmetric=self.suite.entry.symmetric, turns=self.turns(cell)
+        )
+
+    def utterance_reader(self, cell: Cell, turn: int) -> Callable[[str], Utterance]:
+        """What parses the interrogator's replies before ``turn``."""
+        return utterance
+
     # Judging
 
+    def judge_mode(self) -> JudgeMode | None:
+        return JudgeMode(flaws=True) if self.suite.entry.judge.flaws else None
+
+    def judging(self, cell: Cell, messages: Sequence[Message]) -> str:
+        """The judge's prompt about ``messages``."""
+        return self.prompts.judge(self.scene(cell)[0], messages) + self.flaws_request()
+
+    def flaws_request(self) -> str:
+        """What follows the judge's prompt; empty if the suite does not ask for flaws."""
+        return REQUEST if self.suite.entry.judge.flaws else ""
+
     def judge_prompt(self, conversation: Conversation, number: int) -> str:
-        card, _ = self.scene(conversation)
-        return self.prompts.judge(card, conversation.messages)
+        return self.judging(conversation, conversation.messages)
 
     def judge_schema(self, conversation: Conversation, judge: str) -> JsonSchema:
-        limit = self.limit_for(judge, self.suite.entry.limits.reason)
-        return verdict_schema(len(conversation.answers()), self.facts.criteria, limit)
+        limit, flaws = self.limit_for(judge, self.suite.entry.limits.reason), self.suite.entry.judge.flaws
+        return verdict_schema(len(conversation.answers()), self.facts.criteria, limit, flaws=flaws)
 
     @classmethod
-    def read_verdict(cls, text: str, number: int, conversation: Conversation) -> Reading:
+    def verdict_reader(cls, conversation: Conversation, mode: JudgeMode | None) -> ReadVerdict:
+        return partial(cls.read_verdict, conversation=conversation, mode=mode)
+
+    @classmethod
+    def read_verdict(
+        cls, text: str, number: int, conversation: Conversation, mode: JudgeMode | None = None
+    ) -> Reading:
+        answers = [answer.content for answer in conversation.answers()]
         reply = verdict(
-            text, turns=len(conversation.answers()), criteria=facts_of(conversation.protocol).criteria
+            text,
+            turns=len(answers),
+            criteria=facts_of(conversation.protocol).criteria,
+            answers=answers if mode is not None and mode.flaws else None,
         )
         return Reading(reply.turns, reply.repairs)
 
     # Estimates
 
     def estimate(self, cell: Cell) -> Mapping[Role, Estimate]:
-        card, situation = self.scene(cell)
         guess = self.lengths(cell)
         turns = guess.turns
-        asking = self.prompts.interrogator(card, situation, (), symmetric=self.suite.entry.symmetric)
-        judging = self.prompts.judge(card, ())
+        asking, judging = self.asking(cell, ()), self.judging(cell, ())
         return {
             "player": guess.player,
             "interrogator": Estimate(
@@ -102,9 +138,13 @@ class PingPongV2(CardProtocol):
             "judge": Estimate(
                 1,
                 estimated_tokens(judging) + turns * (guess.user + guess.answer),
-                turns * (60 + 4 * guess.reason),
+                turns * self.verdict_tokens(guess.reason),
             ),
         }
+
+    def verdict_tokens(self, reason: int) -> int:
+        """Assumed length of a verdict on one turn, with reasons of ``reason`` tokens."""
+        return 60 + 4 * reason + (FLAW_TOKENS if self.suite.entry.judge.flaws else 0)
 
 
 def utterance_schema(limit: int | None) -> JsonSchema:
@@ -112,17 +152,30 @@ def utterance_schema(limit: int | None) -> JsonSchema:
     return strict_object({"next_utterance": utterance_property(limit)})
 
 
-def verdict_schema(turns: int, criteria: Sequence[Criterion], limit: int | None) -> JsonSchema:
-    """JSON Schema of a judge's reply (keys of the paper's appendix D).
+def verdict_schema(
+    turns: int, criteria: Sequence[Criterion], limit: int | None, *, first: int = 1, flaws: bool = False
+) -> JsonSchema:
+    """JSON Schema of a judge's reply about ``turns`` turns from ``first`` (keys of the paper's appendix D).
 
     Without ``limit`` it uses only what every strict provider accepts; with it, reasons have at most that many
-    characters and entry N is about turn N.
+    characters and each entry is about the next turn. ``flaws``: each entry also lists flaws.
     """
     entry = rating_properties(criteria, limit)
+    if flaws:
+        entry["flaws"] = _flaws_property(limit)
     if limit is None:
         items = strict_object({"turn": {"type": "integer"}, **entry})
         return strict_object({"scores": {"type": "array", "items": items}})
-    numbered: list[JsonValue] = [strict_object({"turn": {"const": n}, **entry}) for n in range(1, turns + 1)]
+    numbers = range(first, first + turns)
+    numbered: list[JsonValue] = [strict_object({"turn": {"const": n}, **entry}) for n in numbers]
     return strict_object(
         {"scores": {"type": "array", "prefixItems": numbered, "minItems": turns, "maxItems": turns}}
     )
+
+
+def _flaws_property(limit: int | None) -> JsonSchema:
+    """JSON Schema of a list of flaws; each quotation has up to ``limit`` characters."""
+    quote: JsonSchema = {"type": "string"} if limit is None else {"type": "string", "maxLength": limit}
+    flaw = strict_object({"flaw": {"type": "string", "enum": list(FLAWS)}, "quote": quote})
+    most: JsonSchema = {} if limit is None else {"maxItems": len(FLAWS)}
+    return {"type": "array", "items": flaw, **most}

@@ -19,6 +19,8 @@ class Reading:
     turns: tuple[TurnVerdict, ...] = ()
     repairs: tuple[str, ...] = ()
     failure: Failure | None = None
+    summary: str = ""
+    """The conversation so far in the judge's words, where it sees a part at a time."""
 
 
 ReadVerdict = Callable[[str, int], Reading]

@@ -44,9 +44,13 @@ FaultKind = Literal[
     "wrong_turns",
     "duplicate_turn",
     "contradiction",
+    "not_quoted",
+    "off_script",
 ]
 """``bad_json``: unreadable, or readable only by guessing at a score. ``wrong_turns``, ``duplicate_turn``: the
-turns scored are not those of the conversation. ``contradiction``: a value is given twice, differently."""
+turns scored are not those of the conversation. ``contradiction``: a value is given twice, differently.
+``not_quoted``: a quotation is not in the text that it is from. ``off_script``: a user's message leaves out
+what it had to say, or gives away what it asks for."""
 
 
 class ReplyFault(Exception):

@@ -172,6 +172,28 @@ def judged(
     return Judged("unclear", "", good_doubt or "no pattern matches")
 
 
+def recalls(answer: str, accept: Sequence[str], reject: Sequence[str] = ()) -> bool | None:
+    """Whether ``answer`` gives the fact that it was asked for; None if it gives a wrong one instead.
+
+    A hedged or doubtful answer still recalls ("was it not Marta?"), a denied one does not ("it was not
+    Marta"). An answer with both the right and the wrong fact does not recall.
+    """
+    text = normalised(answer)
+    if _undenied(text, [any_case(pattern) for pattern in reject]):
+        return None
+    return bool(_undenied(text, [any_case(pattern) for pattern in accept]))
+
+
+def mentions(text: str, patterns: Sequence[str]) -> bool:
+    """Whether ``text`` matches one of ``patterns``, which are searched as :func:`recalls` does."""
+    return bool(_first(normalised(text), [any_case(pattern) for pattern in patterns]))
+
+
+def any_case(pattern: str) -> str:
+    """``pattern`` as it can match normalised text, however it is written."""
+    return f"(?i:{pattern.replace('ё', 'е').replace('Ё', 'Е')})"
+
+
 def _first(text: str, patterns: Sequence[str]) -> str:
     return next((pattern for pattern in patterns if re.search(pattern, text)), "")
 

@@ -9,11 +9,13 @@ from typing import Any
 
 from bench.records import Criterion, TurnVerdict
 from bench.replies.faults import ReplyFault, in_order, listed, shown
+from bench.replies.flaws import flaws_in
 from bench.replies.objects import JsonReply, Wanted, ended, find, json_object, once, settled, wanted_object
 from bench.replies.utterances import text_under
 from bench.replies.values import boolean, in_range, integer, reason
 
 NEXT = "next_utterance"
+SUMMARY = "summary"
 
 
 @dataclass(frozen=True)
@@ -22,6 +24,7 @@ class Verdict:
 
     turns: tuple[TurnVerdict, ...]
     repairs: tuple[str, ...]
+    summary: str = ""
 
 
 @dataclass(frozen=True)
@@ -33,20 +36,47 @@ class Rating:
     repairs: tuple[str, ...]
 
 
-def verdict(text: str, *, turns: int, criteria: Sequence[Criterion]) -> Verdict:
-    """Read the scores of exactly the turns 1 to ``turns`` on all ``criteria``. Raises ReplyFault."""
-    reply = find(text, _wanted_scores(criteria))
+def verdict(
+    text: str,
+    *,
+    turns: int,
+    criteria: Sequence[Criterion],
+    first: int = 1,
+    answers: Sequence[str] | None = None,
+    summed_up: bool = False,
+) -> Verdict:
+    """Read the scores of exactly ``turns`` turns on all ``criteria``. Raises ReplyFault.
+
+    Args:
+        text: The reply.
+        turns, criteria: What it has to score.
+        first: The number of the first of these turns.
+        answers: The answers of these turns, if the judge had to list their flaws.
+        summed_up: Whether it had to sum up the conversation.
+    """
+    reply = find(text, _wanted_scores(criteria, summed_up))
     once(reply)
-    entries = _entries(reply)
-    numbers = _turn_numbers(entries, turns, reply.repairs)
+    entries = _entries(reply, ("scores", SUMMARY) if summed_up else ("scores",))
+    numbers = _turn_numbers(entries, range(first, first + turns), reply.repairs)
     ended(reply)
-    verdicts = [
-        _turn_verdict(number, entry, criteria, reply.repairs)
-        for number, entry in zip(numbers, entries, strict=True)
-    ]
+    verdicts = []
+    for number, entry in zip(numbers, entries, strict=True):
+        said = None if answers is None else answers[number - first]
+        given = _turn_verdict(number, entry, criteria, reply.repairs, () if said is None else ("flaws",))
+        flaws = None if said is None else flaws_in(entry, number, said)
+        verdicts.append(given.model_copy(update={"flaws": flaws}))
     if numbers != sorted(numbers):
         reply.repairs.add("turns_reordered")
-    return Verdict(tuple(sorted(verdicts, key=lambda v: v.turn)), in_order(reply.repairs))
+    summary = _summary(reply) if summed_up else ""
+    return Verdict(tuple(sorted(verdicts, key=lambda v: v.turn)), in_order(reply.repairs), summary)
+
+
+def _summary(reply: JsonReply) -> str:
+    summary = reply.data.get(SUMMARY)
+    if not isinstance(summary, str) or not summary.strip():
+        fault = f'"{SUMMARY}" is {shown(summary)}; it must sum up the conversation so far.'
+        raise ReplyFault("missing_key" if summary is None else "bad_type", fault)
+    return " ".join(summary.split())
 
 
 def rating(text: str, *, turn: int, criteria: Sequence[Criterion], more: bool) -> Rating:
@@ -71,9 +101,9 @@ def _keys(criteria: Sequence[Criterion]) -> list[str]:
     return ["turn", "is_refusal_explanation", "is_refusal", *scored]
 
 
-def _wanted_scores(criteria: Sequence[Criterion]) -> Wanted:
+def _wanted_scores(criteria: Sequence[Criterion], summed_up: bool) -> Wanted:
     """An object with ``scores``, or only the array that should be under it."""
-    plain = wanted_object(["scores"], _keys(criteria))
+    plain = wanted_object(["scores"], [*_keys(criteria), *([SUMMARY] if summed_up else ())])
 
     def accept(value: Any) -> tuple[dict[str, Any], str | None] | None:
         if accepted := plain.accept(value):
@@ -89,7 +119,7 @@ def _is_entry(item: Any) -> bool:
     return isinstance(item, dict) and any(str(key).endswith("_score") for key in item)
 
 
-def _entries(reply: JsonReply) -> list[dict[str, Any]]:
+def _entries(reply: JsonReply, keys: Collection[str]) -> list[dict[str, Any]]:
     scores = reply.data["scores"]
     if not isinstance(scores, list):
         raise ReplyFault("bad_type", f'The value of "scores" is {shown(scores)}; it must be a list.')
@@ -98,22 +128,22 @@ def _entries(reply: JsonReply) -> list[dict[str, Any]]:
             raise ReplyFault(
                 "bad_type", f'"scores" holds {shown(item)}; each of its items must be an object.'
             )
-    if len(reply.data) > 1:
+    if not reply.data.keys() <= set(keys):
         reply.repairs.add("extra_keys")
     return scores
 
 
-def _turn_numbers(entries: list[dict[str, Any]], turns: int, repairs: set[str]) -> list[int]:
-    """The turn number of each entry; they must be 1 to ``turns``, each once."""
-    wanted = f"it must score each of the turns 1 to {turns} exactly once."
+def _turn_numbers(entries: list[dict[str, Any]], turns: range, repairs: set[str]) -> list[int]:
+    """The turn number of each entry; they must be those of ``turns``, each once."""
+    wanted = f"it must score each of the turns {turns.start} to {turns.stop - 1} exactly once."
     named = sum("turn" in entry for entry in entries)
     if 0 < named < len(entries):
         raise ReplyFault("missing_key", f'Some entries of "scores" have no "turn"; {wanted[3:]}')
     if named:
         numbers = [integer(entry["turn"], '"turn"', repairs) for entry in entries]
     else:
-        numbers = list(range(1, len(entries) + 1))
-    if sorted(numbers) != list(range(1, turns + 1)):
+        numbers = list(range(turns.start, turns.start + len(entries)))
+    if sorted(numbers) != list(turns):
         scored = f"turns {listed(numbers)}" if named else f"{len(entries)} turns"
         if "truncated" in repairs:
             raise ReplyFault("truncated", f"The reply breaks off after it scored {scored}; {wanted}")

@@ -151,7 +151,7 @@ def _cell_work(
         return CellWork(
             cell=cell,
             turns=protocol.turns(cell),
-            calls=(protocol.talk_calls(cell) if talk else 0) + len(judging) * protocol.judge_calls(),
+            calls=(protocol.talk_calls(cell) if talk else 0) + len(judging) * protocol.judge_calls(cell),
             talk=talk,
             judges=tuple(judging),
             conversation=None if talk else conversation,

@@ -16,8 +16,10 @@ from bench.results.facts import CallFacts, standing_out
 from bench.scores import paper
 from bench.scores.bootstrap import CONFIDENCE
 from bench.scores.calibration import CalibratedStudy
+from bench.scores.flaws import FlawRates, flaw_rates
 from bench.scores.frame import Frames
 from bench.scores.ledger import Scene, conversation_counts, judgement_counts, ledger, scenes_of
+from bench.scores.long_talks import LongTalk, long_talks
 from bench.scores.probes import ProbeRates, probe_rates
 from bench.scores.standing import RobustScore, RobustSummary, known, robust_records
 from bench.scores.weights import CUSTOM, EQUAL, Weights, checked_weights, standard_weightings
@@ -106,6 +108,10 @@ class BoardRow(Record):
     """Null if no conversation of the player counts, or the protocol's scale is unknown."""
     probes: ProbeRates | None = None
     """Pass rates, on boards of probes only."""
+    long_talk: LongTalk | None = None
+    """Recall, slopes, breaks, recovery and repetition by turn; left out unless conversations have scripts."""
+    flaws: FlawRates | None = None
+    """Flaws that judges listed; left out where they were not asked for any."""
     calls: tuple[CallFacts, ...] = ()
     """What stands out among the player's calls and those made for it; left out where nothing does."""
 
@@ -206,6 +212,7 @@ def board_of(
     tables = _ranked(frames, scored, weightings)
     counts = _counts(frames, list(scenes_of(frames) if scenes is None else scenes))
     probes, facts = probe_rates(frames), standing_out(frames.calls)
+    talks, flaws = long_talks(frames), flaw_rates(frames)
     summary, robust = robust_records(frames, main_weights, resamples=resamples, seed=seed)
     infos, repeats = {info.player: info for info in frames.players}, len(frames.samples)
     return Board(
@@ -232,6 +239,8 @@ def board_of(
                 weightings={name: tables[name][player] for name in weightings if name != main},
                 robust=robust.get(player),
                 probes=probes.get(player),
+                long_talk=talks.get(player),
+                flaws=flaws.get(player),
                 calls=tuple(fact for (name, *_), fact in facts.items() if name == player),
             )
             for player in tables[main]

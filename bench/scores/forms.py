@@ -69,8 +69,9 @@ def to_json(board: Board) -> str:
     for row, board_row in zip(data["rows"], board.rows, strict=True):
         row |= {name: row["criteria"].get(name) for name in OWN_KEYS}
         row["calls"] = [facts.model_dump(exclude_defaults=True) for facts in board_row.calls]
-        if not row["calls"]:
-            del row["calls"]
+        for name in ("calls", "long_talk", "flaws"):
+            if not row[name]:
+                del row[name]
         probes = board_row.probes
         if probes is None:
             del row["probes"]

@@ -1,10 +1,12 @@
 """Records as data frames: the one place where scoring reads the results.
 
-Three tables, each sorted by its key columns, so the order of files does not matter:
+Tables, each sorted by its key columns, so the order of files does not matter:
 
 ``scores``         one row per (player, character, situation, repeat, turn, judge, criterion)
 ``judgements``     one row per (player, character, situation, repeat, judge)
 ``conversations``  one row per (player, character, situation, repeat)
+``events``         one row per event of a scripted conversation (see :mod:`bench.scores.scripts`)
+``flaws``          one row per (player, character, situation, repeat, judge, turn, flaw)
 """
 
 from __future__ import annotations
@@ -18,11 +20,10 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from bench.errors import RecordError
-from bench.protocol_facts import facts_of
-from bench.records import PlayerInfo, numbered
+from bench.records import PlayerInfo
 from bench.results import ResultsTree
 from bench.results.facts import SAID, Tally, summed
+from bench.scores.frame_checks import check_folders, check_scale, common_criteria, the_only
 from bench.scores.measures import MEASURES, measures_of, texts_of
 from bench.scores.rows import Inputs, PlayerRows, player_rows, table_rows
 
@@ -73,6 +74,19 @@ COLUMNS: dict[str, dict[str, str]] = {
         "ended_by_player": "whether the player itself ended it: the lowest score in the robust scoring",
         "cost": "US dollars as a decimal string; missing if the price of a call is unknown",
     },
+    "events": {
+        **_KEYS,
+        "turn": "turn of the conversation, from 1",
+        "event": "what happened: the outcome of a planted fact, attack, or repeated",
+        "value": "of a fact the turns since it was planted; of repetition the share of repeated runs",
+    },
+    "flaws": {
+        **_KEYS,
+        "judge": "judge id",
+        "turn": "turn of the conversation, from 1",
+        "flaw": "name of the flaw",
+        "count": "how often the judge listed it in this turn, each time with a quotation",
+    },
     "calls": {
         **{name: _KEYS[name] for name in ("suite", "language", "player")},
         "role": "player, interrogator or judge",
@@ -90,6 +104,8 @@ _TYPES = {
     "turns": "int64",
     "answer_characters": "int64",
     "mean_answer_characters": "float64",
+    "value": "float64",
+    "count": "int64",
     "is_refusal": "bool",
     "refusal": "bool",
     "stale": "bool",
@@ -97,6 +113,8 @@ _TYPES = {
     "ended_by_player": "bool",
 }
 """Types of the columns that are not text."""
+
+TABLES = ("scores", "judgements", "conversations", "events", "flaws")
 
 _OWN_COLUMNS = ["turn", "criterion", "score", "is_refusal"]
 """Columns of ``scores`` that do not come from the judgement (the order of a row in PlayerRows.scores)."""
@@ -127,6 +145,8 @@ class Frames:
     """Fingerprints of what the records were made from."""
     calls: Tally = field(default_factory=dict)
     """Counts of all calls, by player, role and model."""
+    events: pd.DataFrame = field(default_factory=lambda: _table("events", []))
+    flaws: pd.DataFrame = field(default_factory=lambda: _table("flaws", []))
 
     @property
     def names(self) -> list[str]:
@@ -194,24 +214,28 @@ class Frames:
     def rotated(self, asked: Mapping[tuple[str, str], tuple[str, ...]]) -> Frames:
         """The same evidence without judgements by judges whose turn it was not."""
         frames = replace(self, asked=asked)
+        tables = {name: getattr(self, name) for name in ("scores", "judgements", "flaws")}
         return replace(
             frames,
-            scores=self.scores[frames.was_asked(self.scores)].reset_index(drop=True),
-            judgements=self.judgements[frames.was_asked(self.judgements)].reset_index(drop=True),
+            **{name: t[frames.was_asked(t)].reset_index(drop=True) for name, t in tables.items()},
         )
+
+    def _only(self, column: str, keep: Iterable[object]) -> dict[str, pd.DataFrame]:
+        """The rows of every table that has ``column`` in which it is one of ``keep``."""
+        tables = {name: getattr(self, name) for name in TABLES}
+        wanted = list(keep)
+        return {
+            name: table[table[column].isin(wanted)].reset_index(drop=True)
+            for name, table in tables.items()
+            if column in table
+        }
 
     def only_samples(self, samples: Iterable[int]) -> Frames:
         """The same evidence as if only these samples existed, and each scene should have all of them."""
         keep = tuple(samples)
         if set(self.samples) <= set(keep):
             return replace(self, samples=keep)
-        return replace(
-            self,
-            samples=keep,
-            scores=_only(self.scores, "repeat", keep),
-            judgements=_only(self.judgements, "repeat", keep),
-            conversations=_only(self.conversations, "repeat", keep),
-        )
+        return replace(self, samples=keep, **self._only("repeat", keep))
 
     def only_judges(self, judges: Iterable[str]) -> Frames:
         """The same evidence as if only these judges had judged."""
@@ -224,8 +248,7 @@ class Frames:
             asked=None
             if self.asked is None
             else {scene: tuple(j for j in who if j in keep) for scene, who in self.asked.items()},
-            scores=_only(self.scores, "judge", keep),
-            judgements=_only(self.judgements, "judge", keep),
+            **self._only("judge", keep),
             calls={
                 entry: counts
                 for entry, counts in self.calls.items()
@@ -239,9 +262,7 @@ class Frames:
         return replace(
             self,
             players=tuple(info for info in self.players if info.player in keep),
-            scores=_only(self.scores, "player", keep),
-            judgements=_only(self.judgements, "player", keep),
-            conversations=_only(self.conversations, "player", keep),
+            **self._only("player", keep),
             calls={entry: counts for entry, counts in self.calls.items() if entry[0] in keep},
         )
 
@@ -249,10 +270,6 @@ class Frames:
 def rows_with(table: pd.DataFrame, wanted: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
     """Rows of ``table`` whose ``keys`` occur in ``wanted``, in the order of ``table``."""
     return table[pd.MultiIndex.from_frame(table[keys]).isin(pd.MultiIndex.from_frame(wanted[keys]))]
-
-
-def _only(table: pd.DataFrame, column: str, keep: Iterable[object]) -> pd.DataFrame:
-    return table[table[column].isin(list(keep))].reset_index(drop=True)
 
 
 def load(tree: ResultsTree, suite: str, language: str, *, version: str | None = None) -> Frames:
@@ -296,15 +313,15 @@ def frames_of(
 ) -> Frames:
     """The evidence of one board from the ``rows`` of its ``players``. Raises RecordError, as :func:`load`."""
     if not tree.is_table(suite):
-        _check_folders(tree, suite, language, players)
+        check_folders(tree, suite, language, players)
     where = str(tree.board_folder(suite, language))
-    version = _the_only("version", {version for part in rows for version in part.versions}, where)
-    protocol = _the_only("protocol", {protocol for part in rows for protocol in part.protocols}, where)
+    version = the_only("version", {version for part in rows for version in part.versions}, where)
+    protocol = the_only("protocol", {protocol for part in rows for protocol in part.protocols}, where)
     here = (suite, language)
     judgements = _table("judgements", [here + row for part in rows for row in part.judgements])
     scores = _score_table(rows, judgements)
     board = f"{suite}/{language}"
-    _check_scale(scores, protocol, board)
+    check_scale(scores, protocol, board)
     conversations = _table("conversations", [here + row for part in rows for row in part.conversations])
     return Frames(
         suite=suite,
@@ -312,8 +329,10 @@ def frames_of(
         version=version,
         protocol=protocol,
         players=tuple(players),
-        criteria=_criteria(scores, protocol, board),
+        criteria=common_criteria(scores, protocol, board),
         judges=tuple(sorted(set(judgements["judge"]))),
+        events=_sorted(_table("events", [here + row for part in rows for row in part.events])),
+        flaws=_sorted(_table("flaws", [here + row for part in rows for row in part.flaws])),
         scores=_sorted(scores),
         judgements=_sorted(judgements),
         conversations=_sorted(conversations),
@@ -322,31 +341,6 @@ def frames_of(
         inputs={key: inputs for part in rows for key, inputs in part.inputs.items()},
         calls=summed(part.calls for part in rows),
     )
-
-
-def _the_only(what: str, values: set[str], where: str) -> str:
-    """The only one of ``values``; empty without any. Raises RecordError for several."""
-    if len(values) > 1:
-        raise RecordError(
-            f"holds records of several {what}s: {', '.join(sorted(values))}",
-            where=where,
-            hint="Their numbers cannot be compared: choose one version.",
-        )
-    return next(iter(values), "")
-
-
-def _check_folders(tree: ResultsTree, suite: str, language: str, players: Sequence[PlayerInfo]) -> None:
-    """Check that each player.json is in its own player's folder: a copied folder would count twice."""
-    seen: set[str] = set()
-    for info in players:
-        folder = tree.player_folder(suite, language, info.player)
-        if info.player in seen or not (folder / "player.json").exists():
-            raise RecordError(
-                f"player.json of {info.player!r} is in another player's folder",
-                where=str(tree.board_folder(suite, language)),
-                hint="Give each player one folder, with the name that `bench run` gives it.",
-            )
-        seen.add(info.player)
 
 
 def _table(name: str, rows: list[tuple[object, ...]]) -> pd.DataFrame:
@@ -370,30 +364,5 @@ def _typed(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _sorted(table: pd.DataFrame) -> pd.DataFrame:
-    keys = [key for key in (*TALK, "turn", "judge", "criterion") if key in table]
+    keys = [key for key in (*TALK, "turn", "judge", "criterion", "event", "flaw") if key in table]
     return table.sort_values(keys, ignore_index=True)
-
-
-def _check_scale(scores: pd.DataFrame, protocol: str, board: str) -> None:
-    """Refuse a score off its protocol's scale: it must not enter a mean."""
-    scale = facts_of(protocol).scale
-    if scale is not None:
-        off = scores[~scores["score"].between(*scale)]
-        if len(off):
-            row = off.iloc[0]
-            raise RecordError(
-                f"{row['criterion']} {row['score']} in turn {row['turn']} is not in {scale[0]:.0f} to"
-                f" {scale[1]:.0f}",
-                where=f"{board}/{row['player']}/{row['judge']}/"
-                + numbered(f"{row['character']}.{row['situation']}", row["repeat"]),
-                hint="Restore the file from version control, or judge again.",
-            )
-
-
-def _criteria(scores: pd.DataFrame, protocol: str, board: str) -> tuple[str, ...]:
-    """Names of the criteria, the protocol's in its order, then others by name; all judgements must agree."""
-    place = {name: n for n, name in enumerate(facts_of(protocol).criterion_names)}
-    counts = scores["criterion"].value_counts()
-    if counts.nunique() > 1:
-        raise RecordError("judgements of this board score different criteria", where=board)
-    return tuple(sorted(counts.index, key=lambda name: (place.get(name, len(place)), name)))

@@ -17,7 +17,8 @@ from bench.records import Conversation, Judgement, re_asks, sha256_of
 from bench.results import ResultsTree
 from bench.results.facts import Tally, count_calls
 from bench.results.score_tables import ScoreTable
-from bench.scores.rules import ended_by_player, is_stale, saw_refusal
+from bench.scores.rules import ended_by_player, flaw_counts, is_stale, saw_refusal
+from bench.scores.scripts import events_of
 
 Row = tuple[object, ...]
 Inputs = dict[tuple[str | int, ...], tuple[str, str]]
@@ -38,6 +39,8 @@ class PlayerRows:
     conversations: list[Row] = field(default_factory=list)
     judgements: list[Row] = field(default_factory=list)
     scores: list[ScoreRow] = field(default_factory=list)
+    events: list[Row] = field(default_factory=list)
+    flaws: list[Row] = field(default_factory=list)
     openings: dict[tuple[str, str, str, int], str] = field(default_factory=dict)
     """:func:`opening_of` each conversation, by player, character, situation and repeat."""
     calls: Tally = field(default_factory=dict)
@@ -103,6 +106,7 @@ def player_rows(
         talks[scene] = talk
         rows.openings[player, *scene] = opening_of(talk)
         rows.conversations.append((player, *scene, *_conversation_values(talk)))
+        rows.events += [(player, *scene, *event) for event in events_of(talk)]
     seen: set[tuple[str, str, int, str]] = set()
     for judgement in filter(counted, judgements):
         scene = (judgement.character, judgement.situation, judgement.repeat)
@@ -111,6 +115,7 @@ def player_rows(
             raise _twice(path)
         seen.add((*scene, judgement.judge))
         rows.scores += _score_rows(len(rows.judgements), judgement, path)
+        rows.flaws += [(player, *scene, judgement.judge, *count) for count in flaw_counts(judgement)]
         values = _judgement_values(judgement, talks.get(scene))
         rows.judgements.append((player, *scene, judgement.judge, *values))
     return rows

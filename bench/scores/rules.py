@@ -6,12 +6,13 @@ what an answer is.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Literal
 
 from bench.records import Conversation, Failure, Judgement, messages_sha256
+from bench.replies.flaws import FLAWS
 
 Standing = Literal["counts", "refusal", "stale", "failed"]
 """What a judgement is worth: it counts; its judge saw a refusal in some turn; it is about messages that the
@@ -60,6 +61,14 @@ def criterion_means(judgement: Judgement) -> dict[str, float]:
     """Each criterion's mean over the turns of an ok judgement; empty for a failed one."""
     names = judgement.turns[0].scores if judgement.status == "ok" and judgement.turns else {}
     return {name: fmean(turn.scores[name] for turn in judgement.turns) for name in names}
+
+
+def flaw_counts(judgement: Judgement) -> Iterator[tuple[int, str, int]]:
+    """(turn, flaw, how often) for every turn and kind, also where 0; nothing if no flaws were asked for."""
+    for verdict in judgement.turns if judgement.status == "ok" else ():
+        if verdict.flaws is not None:
+            listed = [flaw.flaw for flaw in verdict.flaws]
+            yield from ((verdict.turn, name, listed.count(name)) for name in FLAWS)
 
 
 def final_score(means: Mapping[str, float]) -> float | None:

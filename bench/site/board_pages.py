@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from bench.records import canonical
 from bench.scores.forms import judge_gaps, to_csv, to_json
+from bench.scores.long_forms import figure_tables
 from bench.site import paths
 from bench.site.audit_pages import audit_pages
 from bench.site.board_table import robust_notes, table_values
@@ -78,6 +79,7 @@ def board_page(context: BoardContext) -> Page:
         **table_values(context.evidence, context.pages.judge),
         "version": context.board.version,
         "robust_notes": robust_notes(context.board),
+        "figures": list(figure_tables(context.board)),
         "stale": context.board.stale,
         "people": context.board.people,
         "judges_note": judge_gaps(context.board),

@@ -13,6 +13,7 @@ METHOD = "method.html"
 DEMONSTRATION = "demonstration.html"
 PROBES = "card-probes.html"
 MEASURES = "measures.html"
+LONG = "long-conversations.html"
 BOARDS = "boards/index.html"
 READING = "reading-the-numbers.html"
 PARTS = {

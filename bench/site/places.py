@@ -57,6 +57,7 @@ def common(place: BoardPlace, page: str) -> dict[str, Any]:
         "language": place.language,
         "about": paths.relative(paths.DEMONSTRATION, page),
         "probes_page": paths.relative(paths.PROBES, page),
+        "long_page": paths.relative(paths.LONG, page),
         "method": paths.relative(paths.METHOD, page),
         "to": paths.Links(place.suite, place.language, page, place.label.source is not None),
         "crumbs": [

@@ -10,6 +10,7 @@ from markupsafe import Markup
 from bench.records import PlayerInfo
 from bench.results.score_tables import SCORES
 from bench.scores.analyses.turns import ALL
+from bench.scores.long_forms import figure_tables
 from bench.site import paths
 from bench.site.context import BoardContext, Page
 from bench.site.evidence import TurnScore
@@ -45,6 +46,7 @@ def player_page(context: BoardContext, info: PlayerInfo) -> Page:
         "measures": measure_rows(context.measures[info.player], context.measures.values()),
         "lengths": context.measures[info.player].lengths,
         "phrases": context.measures[info.player].phrases,
+        "figures": list(figure_tables(context.board, info.player)),
         "measures_page": paths.relative(paths.MEASURES, path),
         "turns": turns,
         "figure": turn_figure(turns, evidence.turns.get(ALL, [])),

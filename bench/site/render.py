@@ -15,6 +15,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from bench.records import re_asks
+from bench.replies.flaws import flaw_label
 from bench.site.charts import scale, whisker
 from bench.site.labels import label, language_name
 from bench.site.text import bdi, code, cut, plain, prose, visible
@@ -134,6 +135,7 @@ FILTERS: dict[str, Callable[..., Any]] = {
     "code": code,
     "prose": prose,
     "criterion": criterion,
+    "flaw": flaw_label,
     "plain": plain,
     "cut": cut,
     "number": number,

@@ -55,6 +55,7 @@ NAV = {
         "Human likeness": "human-likeness.md",
         "Spoken role play": "speech.md",
         "Card probes": "card-probes.md",
+        "Long conversations, and flaws": "long-conversations.md",
         "Measures without a judge": "measures.md",
         "Reading the numbers": "reading-the-numbers.md",
         "Judges and people": "people.md",

@@ -12,6 +12,7 @@ from pydantic import JsonValue
 from bench.protocol_facts import ProtocolFacts, facts_of
 from bench.records import Call, Conversation, Judgement, TurnVerdict
 from bench.replies.speech import SpeechSteps, stored_steps
+from bench.scores.scripts import outcome_text
 from bench.site.cells import JudgeScores, judge_scores
 from bench.site.charts import UNKNOWN_SCALE, heat
 from bench.site.probes import ProbeView, probe_view
@@ -103,6 +104,8 @@ class Talk:
     total_cost: Decimal | None
     probe: ProbeView | None = None
     """The verdict on a probe, if it is one."""
+    outcomes: tuple[str, ...] = ()
+    """Of each planted fact, what came of it in words."""
 
     def heat(self, score: float | None) -> str:
         """CSS class of the tint for a score."""
@@ -152,6 +155,7 @@ def talk_of(
         uses=tuple(uses),
         total_cost=sum(costs, Decimal(0)) if len(costs) == len(uses) else None,
         probe=probe,
+        outcomes=tuple(outcome_text(conversation, plant) for plant in conversation.scene.plants),
     )
 
 

@@ -19,6 +19,7 @@ from bench.records import MOST_REPEATS
 from bench.slugs import NOT_SUITES, slug
 from bench.suites.lorebook import LoreEntry
 from bench.suites.rotation import Rota, Scene, rota_of
+from bench.suites.scripts import Script
 from bench.toml_entries import Entry, checked_id, entry_from, located, read_text, read_toml, unknown_name
 
 LANGUAGES = {"en": "English", "ja": "Japanese", "ru": "Russian"}
@@ -102,14 +103,13 @@ class Card(Entry):
         return value.strip()
 
 
-class Situation(Entry):
+class Situation(Script):
     """What the interrogator does throughout a conversation."""
 
     title: str = Field(min_length=1)
     text: str = Field(min_length=1)
     kind: Literal["common", "attack"]
     """A common user behaviour, or an attempt to break the character."""
-    num_turns: int = Field(ge=1, le=64)
     tags: tuple[str, ...] = ()
 
 
@@ -125,6 +125,8 @@ class JudgeSettings(RoleSettings):
 
     per_scene: int | None = Field(default=None, ge=1)
     """How many of them score each scene, where they rotate; None: 1."""
+    flaws: bool = False
+    """Also have them list flaws of each answer, with quotations."""
 
 
 class Limits(Entry):

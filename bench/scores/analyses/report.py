@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import pandas as pd
 from pydantic import JsonValue
@@ -16,6 +17,7 @@ from bench.scores.analyses.difficulty import difficulty, side_means
 from bench.scores.analyses.disputes import disputes
 from bench.scores.analyses.items import scene_items
 from bench.scores.analyses.judges import agreement, leniency, pairwise
+from bench.scores.analyses.long_talks import LONG_TABLES, repetition_by_turn
 from bench.scores.analyses.measures import frequent_phrases, lengths, measures
 from bench.scores.analyses.orders import order_effects
 from bench.scores.analyses.pairs import MOST_PAIRS
@@ -156,6 +158,10 @@ def _again(material: Material) -> pd.DataFrame:
     return repeats_between(material.frames, material.again)
 
 
+def _of_frames(make: Callable[[Frames], pd.DataFrame], material: Material) -> pd.DataFrame:
+    return make(material.frames)
+
+
 _NOTHING = "nothing is scored"
 _TABLES: tuple[tuple[str, str, str, str, Callable[[Material], pd.DataFrame]], ...] = (
     (
@@ -290,6 +296,14 @@ _TABLES: tuple[tuple[str, str, str, str, Callable[[Material], pd.DataFrame]], ..
         "no conversation is complete",
         lambda m: repetition(m.turns),
     ),
+    (
+        "repetition_by_turn",
+        "Repetition by turn",
+        "`share` of the four-word runs of a turn's answer that earlier answers of the conversation have.",
+        "no answer has four words and follows another",
+        lambda m: repetition_by_turn(m.turns),
+    ),
+    *((*texts, partial(_of_frames, make)) for *texts, make in LONG_TABLES),
     (
         "questions",
         "Variety of questions",

@@ -1,0 +1,117 @@
+"""Long conversations and listed flaws as tables: recall by distance, slopes, breaks, repetition by turn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from statistics import fmean
+
+import pandas as pd
+
+from bench.scores.digits import published
+from bench.scores.flaws import flaw_rates
+from bench.scores.frame import TALK, Frames
+from bench.scores.long_talks import ROOM, Recall, long_talks, recall_of
+from bench.scores.measures import RUN, grams, words
+from bench.scores.scripts import repeated_by_turn
+
+
+def recall(frames: Frames) -> pd.DataFrame:
+    """One row per player, and one per player and distance between fact and question."""
+    rows = []
+    for player in long_talks(frames):
+        events = frames.events[frames.events["player"] == player]
+        plants = events.dropna(subset="value")
+        plants = plants[plants["event"] != "repeated"]
+        rows.append({"player": player, "distance": None, **_cells(recall_of(plants))})
+        for distance, group in plants.groupby(plants["value"].astype("int64")):
+            rows.append({"player": player, "distance": int(str(distance)), **_cells(recall_of(group))})
+    return pd.DataFrame(rows, columns=["player", "distance", *Recall.model_fields], dtype="object")
+
+
+def _cells(found: Recall) -> dict[str, object]:
+    return {**found.model_dump(), "not_counted": sum(found.not_counted.values())}
+
+
+def slopes(frames: Frames) -> pd.DataFrame:
+    """One row per player and criterion."""
+    rows = [
+        {"player": player, "criterion": name, "slope": slope}
+        for player, talk in long_talks(frames).items()
+        for name, slope in talk.slopes.items()
+    ]
+    return pd.DataFrame(rows, columns=["player", "criterion", "slope"], dtype="object")
+
+
+def breaks(frames: Frames) -> pd.DataFrame:
+    """One row per player: the fields of Breaks and Recovery."""
+    rows = [
+        {"player": player, **talk.breaks.model_dump(), **talk.recovery.model_dump()}
+        for player, talk in long_talks(frames).items()
+    ]
+    return pd.DataFrame(rows, dtype="object")
+
+
+def flaws(frames: Frames) -> pd.DataFrame:
+    """One row per player and kind."""
+    rows = [
+        {"player": player, "flaw": name, "turns": rates.turns, "per_turn": rate}
+        for player, rates in flaw_rates(frames).items()
+        for name, rate in rates.kinds.items()
+    ]
+    return pd.DataFrame(rows, columns=["player", "flaw", "turns", "per_turn"], dtype="object")
+
+
+def repetition_by_turn(turns: pd.DataFrame) -> pd.DataFrame:
+    """One row per player and turn from the second. ``turns``: see bench.scores.analyses.texts."""
+    shares: dict[tuple[str, int], list[float]] = {}
+    for (player, *_), group in turns.groupby(TALK):
+        runs = tuple(grams(words(answer), RUN) for answer in group["answer"])
+        for turn, share in zip(group["turn"].tolist(), repeated_by_turn(runs), strict=True):
+            if share is not None:
+                shares.setdefault((str(player), turn), []).append(share)
+    rows = [
+        {
+            "player": player,
+            "turn": turn,
+            "conversations": len(found),
+            "share": published(fmean(found)),
+        }
+        for (player, turn), found in sorted(shares.items())
+    ]
+    return pd.DataFrame(rows, columns=["player", "turn", "conversations", "share"], dtype="object")
+
+
+_NO_SCRIPTS = "the protocol's situations do not plant facts or attack in given turns"
+LONG_TABLES: tuple[tuple[str, str, str, str, Callable[[Frames], pd.DataFrame]], ...] = (
+    (
+        "recall",
+        "Recall of planted facts",
+        "Facts that the user mentioned and asked for later, by the number of turns between (`distance`; the "
+        "row without one is for all), decided by patterns. `share`: mean over conversations.",
+        _NO_SCRIPTS,
+        recall,
+    ),
+    (
+        "slopes",
+        "Slope of each criterion over the turns of a conversation",
+        "Points per turn: least squares for each judgement, mean over judges, then conversations.",
+        _NO_SCRIPTS,
+        slopes,
+    ),
+    (
+        "breaks",
+        "First break, and recovery after attacks",
+        "A turn is broken if its mean score for staying in character is below the middle of the scale. "
+        f"`recovered`: of the attacks that broke it, within {ROOM} turns.",
+        _NO_SCRIPTS,
+        breaks,
+    ),
+    (
+        "flaws",
+        "Flaws that judges listed",
+        "Flaws in a turn, each with a quotation: mean over turns, judges and conversations.",
+        "the judges were not asked for flaws",
+        flaws,
+    ),
+)
+"""Name, title, how to read it, why it may be empty, and what makes it."""
