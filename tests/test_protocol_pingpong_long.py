@@ -227,7 +227,7 @@ def test_a_window_holds_the_card_a_summary_and_its_own_turns_only(played: Played
     asyncio.run(protocol.judge(record, protocol.suite.judges[0], ask))
     card = protocol.scenes.cards[record.character].system_prompt.strip().splitlines()[0]
     assert all(card in prompt for prompt in asked)
-    assert "Your summary of turns 1 to 16:\n| They talked up to turn 16." in asked[2]
+    assert "Your summary of the turns before turn 17:\n| They talked up to turn 16." in asked[2]
     assert "Turn 17:" in asked[2]
     assert "Turn 16:" not in asked[2]
     assert max(map(len, asked)) < 1.1 * min(map(len, asked))

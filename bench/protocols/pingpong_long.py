@@ -121,7 +121,8 @@ class PingPongLong(PingPongV2):
         total = len(conversation.messages) // 2
         turns = window_of(total, self.options.window, number)
         messages = conversation.messages[2 * turns.start - 2 : 2 * turns.stop - 2]
-        summary = earlier[-1].summary[: self.options.summary] if earlier else ""
+        summary = next((made.summary for made in reversed(earlier) if made.summary), "")
+        summary = summary[: self.options.summary]
         more = turns.stop <= total
         prompt = self.judging(conversation, messages, turns.start, more=more, summary=summary)
         limit, flaws = self.limit_for(judge, self.suite.entry.limits.reason), self.suite.entry.judge.flaws
@@ -180,7 +181,7 @@ class PingPongLong(PingPongV2):
             summed_up=more,
         )
         given = list(reply.turns)
-        if more:  # so that a reader sees what the judge knew of the turns before
+        if reply.summary:  # so that a reader sees what the judge knew of the turns before
             given[-1] = given[-1].model_copy(update={"detail": {"summary": reply.summary}})
         return Reading(tuple(given), reply.repairs, summary=reply.summary)
 

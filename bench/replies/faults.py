@@ -27,6 +27,8 @@ REPAIRS: Final[dict[str, str]] = {
     "boolean_from_string": "A boolean was written as a string.",
     "boolean_from_number": "A boolean was written as 0 or 1.",
     "reason_missing": "An explanation is missing; it was read as empty.",
+    "summary_missing": "The summary of this part is missing; the next part is judged without it.",
+    "flaws_missing": "A turn's list of flaws is missing; the turn counts in no figure of flaws.",
     "final_from_prose": "The final score was read after the JSON instead of in it.",
     "final_unmarked": "The final score is a bare number, without its words and double brackets.",
     "steps_after_stop": "Steps after the one at which the judge had to stop were ignored.",

@@ -38,11 +38,15 @@ def quotes(answer: str, quotation: str) -> bool:
     return re.search(start + re.escape(words) + end, plain(answer)) is not None
 
 
-def flaws_in(entry: Mapping[str, Any], turn: int, answer: str) -> tuple[Flaw, ...]:
-    """The flaws under ``flaws`` of a turn's entry in a judge's reply. Raises ReplyFault."""
-    if "flaws" not in entry:
-        raise ReplyFault("missing_key", f'Turn {turn} has no "flaws"; without a flaw it is an empty list.')
-    items = entry["flaws"]
+def flaws_in(entry: Mapping[str, Any], turn: int, answer: str, repairs: set[str]) -> tuple[Flaw, ...] | None:
+    """The flaws under ``flaws`` of a turn's entry in a judge's reply; None if the list is missing.
+
+    Raises ReplyFault.
+    """
+    items = entry.get("flaws")
+    if items is None:
+        repairs.add("flaws_missing")
+        return None
     if not isinstance(items, list):
         raise ReplyFault("bad_type", f'"flaws" of turn {turn} is {shown(items)}; it must be a list.')
     return tuple(_flaw(item, turn, answer) for item in items)

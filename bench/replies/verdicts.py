@@ -63,7 +63,7 @@ def verdict(
     for number, entry in zip(numbers, entries, strict=True):
         said = None if answers is None else answers[number - first]
         given = _turn_verdict(number, entry, criteria, reply.repairs, () if said is None else ("flaws",))
-        flaws = None if said is None else flaws_in(entry, number, said)
+        flaws = None if said is None else flaws_in(entry, number, said, reply.repairs)
         verdicts.append(given.model_copy(update={"flaws": flaws}))
     if numbers != sorted(numbers):
         reply.repairs.add("turns_reordered")
@@ -73,9 +73,11 @@ def verdict(
 
 def _summary(reply: JsonReply) -> str:
     summary = reply.data.get(SUMMARY)
-    if not isinstance(summary, str) or not summary.strip():
-        fault = f'"{SUMMARY}" is {shown(summary)}; it must sum up the conversation so far.'
-        raise ReplyFault("missing_key" if summary is None else "bad_type", fault)
+    if summary is None or (isinstance(summary, str) and not summary.strip()):
+        reply.repairs.add("summary_missing")
+        return ""
+    if not isinstance(summary, str):
+        raise ReplyFault("bad_type", f'The value of "{SUMMARY}" is {shown(summary)}; it must be a string.')
     return " ".join(summary.split())
 
 

@@ -211,8 +211,7 @@ def board_of(
     scored, median = paper_numbers(frames, weightings, resamples=resamples, seed=seed)
     tables = _ranked(frames, scored, weightings)
     counts = _counts(frames, list(scenes_of(frames) if scenes is None else scenes))
-    probes, facts = probe_rates(frames), standing_out(frames.calls)
-    talks, flaws = long_talks(frames), flaw_rates(frames)
+    beside, facts = _beside(frames), standing_out(frames.calls)
     summary, robust = robust_records(frames, main_weights, resamples=resamples, seed=seed)
     infos, repeats = {info.player: info for info in frames.players}, len(frames.samples)
     return Board(
@@ -238,14 +237,17 @@ def board_of(
                 **infos[player].model_dump(include=_PLAYER_FIELDS),
                 weightings={name: tables[name][player] for name in weightings if name != main},
                 robust=robust.get(player),
-                probes=probes.get(player),
-                long_talk=talks.get(player),
-                flaws=flaws.get(player),
+                **{name: found.get(player) for name, found in beside.items()},
                 calls=tuple(fact for (name, *_), fact in facts.items() if name == player),
             )
             for player in tables[main]
         ),
     )
+
+
+def _beside(frames: Frames) -> dict[str, Mapping[str, Any]]:
+    """Fields of rows that only some protocols and suites have, by player."""
+    return {"probes": probe_rates(frames), "long_talk": long_talks(frames), "flaws": flaw_rates(frames)}
 
 
 def _ranked(

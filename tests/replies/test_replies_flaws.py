@@ -38,16 +38,23 @@ def test_other_words_or_parts_of_words_are_no_quotation(quotation: str) -> None:
 
 
 def test_names_are_fixed_but_not_their_spelling() -> None:
-    found = flaws_in({"flaws": [{"flaw": "Speaks for-user ", "quote": "You nod"}]}, 1, ANSWER)
-    assert [flaw.flaw for flaw in found] == ["speaks_for_user"]
-    assert flaws_in({"flaws": [{"flaw": "Cliché", "quote": "You nod"}]}, 1, ANSWER)[0].flaw == "cliche"
+    found = flaws_in({"flaws": [{"flaw": "Speaks for-user ", "quote": "You nod"}]}, 1, ANSWER, set())
+    assert [flaw.flaw for flaw in found or ()] == ["speaks_for_user"]
+    found = flaws_in({"flaws": [{"flaw": "Cliché", "quote": "You nod"}]}, 1, ANSWER, set())
+    assert [flaw.flaw for flaw in found or ()] == ["cliche"]
+
+
+def test_a_missing_list_is_unknown_and_not_empty() -> None:
+    repairs: set[str] = set()
+    assert flaws_in({}, 1, ANSWER, repairs) is None
+    assert repairs == {"flaws_missing"}
+    assert flaws_in({"flaws": []}, 1, ANSWER, set()) == ()
 
 
 @pytest.mark.parametrize(
     ("entry", "kind"),
     [
-        ({}, "missing_key"),
-        ({"flaws": None}, "bad_type"),
+        ({"flaws": "none"}, "bad_type"),
         ({"flaws": ["cliche"]}, "bad_type"),
         ({"flaws": [{"flaw": "cliche"}]}, "bad_type"),
         ({"flaws": [{"flaw": "dull", "quote": "You nod"}]}, "out_of_range"),
@@ -57,7 +64,7 @@ def test_names_are_fixed_but_not_their_spelling() -> None:
 )
 def test_a_flaw_without_evidence_cannot_be_used(entry: dict[str, Any], kind: str) -> None:
     with pytest.raises(ReplyFault) as fault:
-        flaws_in(entry, 3, ANSWER)
+        flaws_in(entry, 3, ANSWER, set())
     assert fault.value.kind == kind
     assert "urn 3" in fault.value.fault
 
