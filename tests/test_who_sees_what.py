@@ -16,6 +16,7 @@ import pytest
 
 from bench.catalog import load_catalog
 from bench.chat.requests import ChatRequest, Reply
+from bench.protocol_facts import facts_of
 from bench.protocols import Protocol, protocol_for
 from bench.records import Role
 from bench.results import ResultsTree
@@ -163,8 +164,11 @@ def talk_sent(
         (made.prompts / kind / language).mkdir(exist_ok=True)
         (made.prompts / kind / language / f"{name}.toml").write_text(text, encoding="utf-8")
     replies: dict[Role, str | Reply] = {"player": "MARK-answered"}
-    if protocol == "pingpong_v2":
+    if protocol != "pingpong_v1":
         replies["interrogator"] = json.dumps({"next_utterance": "MARK-said"})
+        scores = {f"{name}_score": 5 for name in facts_of(protocol).criterion_names}
+        turns = [{"turn": n, "is_refusal": False, **scores} for n in (1, 2, 3)]
+        replies["judge"] = json.dumps({"scores": turns})
     else:
         scores = {f"{name}_score": 5 for name in ("in_character", "entertaining", "fluency")}
         reasons = {
@@ -186,6 +190,17 @@ def test_the_table_of_the_method_is_what_each_role_is_sent(tmp_path: Path, langu
     assert seen(second["interrogator"], TALK) == truth["Interrogator"]
     assert seen(second["judge"], TALK) == truth["Judge"]
     assert seen(first["interrogator"], TALK) == truth["Version 1: asks and judges"]
+
+
+@pytest.mark.parametrize("protocol", ["pingpong_hard", "pingpong_group"])
+@pytest.mark.parametrize("language", ["en", "ru"])
+def test_protocols_with_further_criteria_show_what_version_2_shows(
+    tmp_path: Path, language: str, protocol: str
+) -> None:
+    truth = table("method.md")
+    sent = talk_sent(tmp_path, protocol, SUITE, templates="", language=language)
+    for role in ("player", "interrogator", "judge"):
+        assert seen(sent[role], TALK) == truth[role.title()]
 
 
 @pytest.mark.parametrize("language", ["en", "ru"])
