@@ -65,6 +65,14 @@ class LoadedBoard:
             }
         )
 
+    @property
+    def kinds(self) -> dict[str, str]:
+        """Situation to its kind, such as ``attack``; empty for an unknown suite."""
+        if self.suite is None or self.frames.language not in self.suite.scenes:
+            return {}
+        situations = self.suite.language(self.frames.language).situations
+        return {name: situation.kind for name, situation in situations.items()}
+
     def _stale(self) -> StaleEvidence | None:
         if self.suite is None or self.catalog is None or self.frames.language not in self.suite.scenes:
             return None

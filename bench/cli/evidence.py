@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bench.cli.options import Places, places
+from bench.cli.options import Own, Places, places, rescoring
 from bench.errors import UserError
 
 if TYPE_CHECKING:
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     metavar="GOAL",
     help="With --design: find the cheapest design for separability=0.6, erho2=0.9 or difference=0.2.",
 )
+@rescoring
 @places
 def board(
     suite_name: str,
@@ -61,6 +62,7 @@ def board(
     judges_as: JudgesAs | None,
     design: bool,
     reach: str | None,
+    own: Own,
     where: Places,
 ) -> None:
     """Print the leaderboard of SUITE.
@@ -71,12 +73,13 @@ def board(
     score, interval, rank and its range by the robust method, and the chance of being the best.
     --compare-methods also scores the board by the robust method, by each refusal policy and weighting, and
     without each judge. --separate compares two players on the scenes that both have, by the robust method.
-    --design estimates what a board of other size would separate, from the variance components.
+    --design estimates what a board of other size would separate, from the variance components. --rescore
+    scores the board under choices of your own.
     """
     from bench.boards.loading import all_suites, load_board, write_board
-    from bench.cli.methods import Asked
+    from bench.cli.methods import Asked, rescored_text
 
-    asked = Asked(compare_methods, separate, judges_as, design, reach)
+    asked = Asked(compare_methods, separate, judges_as, design, reach, own)
     asked.check(write=write, weights=weights, judges=judges, form=form)
     tree = where.evidence(suite_name, languages)
     suites = all_suites(where.prompts)
@@ -91,6 +94,10 @@ def board(
     if form != "table" and len(chosen) > 1:
         raise UserError(f"{form} holds one language", hint=f"Choose by --language: {', '.join(found)}.")
     for language in chosen:
+        if own.rescore:
+            board_of = (tree, suite_name, language)
+            click.echo(rescored_text(*board_of, own, suites, judges, weights, form), nl=False)
+            continue
         loaded = load_board(
             tree, suite_name, language, prompts=suites, judges=judges, weights=weights, models=where.models
         )

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from bench.boards.judge_prices import judgement_price
 from bench.boards.loading import LoadedBoard
+from bench.boards.rescoring import rescore_board
+from bench.cli.options import Own
 from bench.errors import UserError
 from bench.records import canonical
 from bench.results import ResultsTree
@@ -15,9 +17,11 @@ from bench.scores.analyses.variance import variance_study
 from bench.scores.compare import rank_moves
 from bench.scores.designs import DesignRow, design_study, goal_of
 from bench.scores.frame import Frames
+from bench.scores.rescore import Choices, RescoredRow, Span
 from bench.scores.robust import JudgesAs
 from bench.scores.separate import Separation, separation
-from bench.tables import csv_table, text_table
+from bench.suites import Suite
+from bench.tables import csv_table, printable, shown, text_table
 
 COLUMNS = ("method", "player", "score", "rank", "paper_rank", "moved")
 
@@ -31,6 +35,7 @@ class Asked:
     judges_as: JudgesAs | None
     design: bool
     reach: str | None
+    own: Own
 
     def check(self, *, write: bool, weights: str | None, judges: Sequence[str], form: str) -> None:
         """Raise UserError for options of ``board`` that do not go together."""
@@ -38,19 +43,29 @@ class Asked:
             goal_of(self.reach)
             if not self.design:
                 raise UserError("--reach is the goal of --design", hint="Add --design, or leave it out.")
-        if write and (self.compare or weights is not None or judges or self.separate or self.design):
+        if self.own != Own() and not self.own.rescore:
+            raise UserError(
+                "--refusals, --character, --kind and --no-length-rule belong to --rescore",
+                hint="Add --rescore.",
+            )
+        asked = {
+            "--separate": self.separate,
+            "--compare-methods": self.compare,
+            "--design": self.design,
+            "--rescore": self.own.rescore,
+        }
+        if write and (weights is not None or judges or any(asked.values())):
             raise UserError(
                 "--write keeps the board that the suite publishes",
-                hint="Leave out --compare-methods, --separate, --design, --weights and --judge, or --write.",
+                hint=f"Leave out {', '.join(asked)}, --weights and --judge, or --write.",
             )
-        asked = {"--separate": self.separate, "--compare-methods": self.compare, "--design": self.design}
         given = [name for name, on in asked.items() if on]
         if len(given) > 1:
             raise UserError(f"{' and '.join(given)} print different things", hint="Ask for one of them.")
         if (self.separate or self.design) and form == "csv":
             raise UserError(f"{given[0]} has no csv form", hint="Choose --format table or json.")
-        if self.design and self.judges_as:
-            raise UserError("--design shows both kinds of error", hint="Leave out --judges-as.")
+        if (self.design or self.own.rescore) and self.judges_as:
+            raise UserError(f"{given[0]} shows both kinds of error", hint="Leave out --judges-as.")
         if self.judges_as and (self.compare or write or form == "csv"):
             raise UserError(
                 "--judges-as is for the table, and for --separate",
@@ -163,6 +178,62 @@ def _design_cells(row: DesignRow) -> list[str]:
         f"{row.judge_calls:,}",
         "unknown" if row.cost is None else f"${row.cost}",
     ]
+
+
+def rescored_text(
+    tree: ResultsTree,
+    suite: str,
+    language: str,
+    own: Own,
+    suites: Mapping[str, Suite],
+    judges: Sequence[str],
+    weights: str | None,
+    form: str,
+) -> str:
+    """A board under a reader's ``own`` choices beside the published one, as table, csv or json."""
+    choices = Choices(None, own.refusals, own.characters, own.kinds, not own.no_length_rule)
+    made = rescore_board(tree, suite, language, choices, prompts=suites, judges=judges, weights=weights)
+    if form == "json":
+        return canonical(made.model_dump(mode="json"))
+    if form == "csv":
+        return csv_table(RESCORED, [_rescored_row(row) for row in made.rows])
+    heads = ["#", "Player", "Score", "95%: these judges", "Ranks", "95%: judges like these", "Ranks"]
+    cells = [
+        [
+            *map(shown, (row.rank, row.player, row.score)),
+            *_span_cells(row.fixed),
+            *_span_cells(row.sample),
+            *map(shown, (row.published_rank, row.published_score)),
+        ]
+        for row in made.rows
+    ]
+    judged = printable(", ".join(made.judges))
+    head = f"{made.suite}, {made.language}: re-scored on {made.scenes} scenes, judged by {judged}\n"
+    note = "" if made.sample_unknown is None else f"Judges like these: unknown, {made.sample_unknown}.\n"
+    return head + text_table([*heads, "Published #", "Published score"], cells, left={1}) + note
+
+
+SPAN = ("low", "high", "rank_low", "rank_high")
+RESCORED = (
+    *("rank", "player", "score"),
+    *SPAN,
+    *(f"sample_{name}" for name in SPAN),
+    *("published_rank", "published_score"),
+)
+
+
+def _rescored_row(row: RescoredRow) -> list[object]:
+    spans = (row.fixed, row.sample)
+    ends = [None if span is None else getattr(span, name) for span in spans for name in SPAN]
+    return [row.rank, row.player, row.score, *ends, row.published_rank, row.published_score]
+
+
+def _span_cells(span: Span | None) -> list[str]:
+    if span is None:
+        return ["–", "–"]
+    ends = "–" if span.low is None else f"{span.low:.2f} to {span.high:.2f}"
+    ranks = f"{span.rank_low}" if span.rank_low == span.rank_high else f"{span.rank_low}–{span.rank_high}"
+    return [ends, ranks]
 
 
 def moves(frames: Frames, form: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, Literal, NamedTuple, TypeVar, cast
 
 import click
 from click.core import ParameterSource
@@ -118,3 +118,55 @@ def _checked_path(name: str, value: str) -> Path:
 
 def _missing(path: Path, kind: str) -> str:
     return f"not a {kind}" if path.exists() else f"no such {kind}"
+
+
+class Own(NamedTuple):
+    """A reader's own choices for re-scoring a board."""
+
+    rescore: bool = False
+    refusals: Literal["robust", "lowest", "left_out", "shared"] = "robust"
+    characters: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
+    no_length_rule: bool = False
+
+
+_RESCORING = (
+    click.option(
+        "--rescore",
+        is_flag=True,
+        help="Score by the robust method with the weights, judges and choices given, beside the published"
+        " board. The website's page *Your scoring* prints this command.",
+    ),
+    click.option(
+        "--refusals",
+        type=click.Choice(["robust", "lowest", "left_out", "shared"]),
+        default="robust",
+        show_default=True,
+        help="With --rescore: a refusal is the lowest score, and a missing judgement is estimated (robust) or"
+        " left out (lowest); refusals are left out too (left_out), on scenes that all players have (shared).",
+    ),
+    click.option(
+        "--character", "characters", multiple=True, metavar="ID", help="With --rescore: only this character."
+    ),
+    click.option(
+        "--kind",
+        "kinds",
+        multiple=True,
+        metavar="KIND",
+        help="With --rescore: only common or attack situations.",
+    ),
+    click.option("--no-length-rule", is_flag=True, help="With --rescore: do not correct for long answers."),
+)
+
+
+def rescoring(command: F) -> F:
+    """Add the options of re-scoring; the command gets them as one ``own``."""
+
+    @wraps(command)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        return command(*args, own=Own(**{name: kwargs.pop(name) for name in Own._fields}), **kwargs)
+
+    result = cast(F, wrapper)
+    for option in reversed(_RESCORING):
+        result = option(result)
+    return result

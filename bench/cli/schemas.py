@@ -22,6 +22,7 @@ def all_schemas() -> dict[str, dict[str, Any]]:
     from bench.scores.board import Board
     from bench.scores.designs import DesignStudy
     from bench.scores.rankmap import RankMap
+    from bench.scores.rescore import Rescored
     from bench.scores.separate import Separation
 
     derived: dict[str, type[BaseModel]] = {
@@ -29,6 +30,7 @@ def all_schemas() -> dict[str, dict[str, Any]]:
         "analyses": Report,
         "rank-map": RankMap,
         "separation": Separation,
+        "rescored": Rescored,
         "design": DesignStudy,
         "audit": AuditReport,
         "agreement": Agreement,

@@ -12,7 +12,7 @@ these, so that intervals also cover which judges happened to be asked.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Literal
 
@@ -34,7 +34,7 @@ from bench.scores.clusters import (
 from bench.scores.components import Cube
 from bench.scores.distributions import benjamini_hochberg, t_quantile, t_tail
 from bench.scores.frame import SCENE, Frames
-from bench.scores.policy import POLICIES, ROBUST, Policy, judgement_scores, scene_scores
+from bench.scores.policy import ROBUST, Policy, judgement_scores, scene_scores
 from bench.scores.weights import Weights
 
 Correction = Literal["holm", "bh", "none"]
@@ -62,13 +62,24 @@ def robust_grid(frames: Frames, weights: Weights, policy: Policy = ROBUST) -> Gr
     return grid(_normalised(finals, _length_terms(frames, finals)))
 
 
-def robust_cube(frames: Frames, weights: Weights, terms: pd.DataFrame, *, turns: bool = False) -> Cube:
+def robust_cube(
+    frames: Frames,
+    weights: Weights,
+    terms: pd.DataFrame,
+    *,
+    turns: bool = False,
+    policy: Policy = ROBUST,
+    scenes: pd.Index | None = None,
+) -> Cube:
     """The same scores by each judge, without estimates for absent judgements.
 
     ``terms``: the length rule of each player, from :func:`bench.scores.paper.length_terms`. ``turns``: also
-    how far the turns of each judgement differ (``within``).
+    how far the turns of each judgement differ (``within``). ``scenes``: those that count (an index by SCENE);
+    None for all.
     """
-    judged = judgement_scores(frames, weights, POLICIES["lowest"])["final"]
+    judged = judgement_scores(frames, weights, replace(policy, absent_judgements="left_out"))["final"]
+    if scenes is not None:
+        judged = judged[judged.index.droplevel(["repeat", "judge"]).isin(scenes)]
     finals = _normalised(judged.groupby(level=[*SCENE, "judge"]).mean(), terms)  # repeats averaged
     players, judges = pd.Index(terms.index), pd.Index(frames.judges)
     scenes = _scenes_of(finals).unique().sort_values()
@@ -152,14 +163,32 @@ class RobustBoard:
         return self.spread if (judges_as or self.default) == "sample" else None
 
 
-def robust_board(frames: Frames, weights: Weights, *, turns: bool = False) -> RobustBoard:
+def robust_board(
+    frames: Frames,
+    weights: Weights,
+    *,
+    turns: bool = False,
+    policy: Policy = ROBUST,
+    lengths: Frames | None = None,
+    length_rule: bool = True,
+) -> RobustBoard:
     """The robust scoring of ``frames``. The protocol's scale must be known and something scored.
 
-    ``turns``: see :func:`robust_cube`.
+    Args:
+        frames: The evidence.
+        weights: Weight of each criterion.
+        turns: See :func:`robust_cube`.
+        policy: What refusals, failures and missing judgements count for.
+        lengths: The evidence whose answer lengths the length rule uses; None for ``frames``.
+        length_rule: Whether the protocol's length rule applies.
     """
-    finals = scene_scores(frames, weights, ROBUST)["final"]
-    terms = _length_terms(frames, finals)
-    return RobustBoard(grid(_normalised(finals, terms)), robust_cube(frames, weights, terms, turns=turns))
+    finals = scene_scores(frames, weights, policy)["final"]
+    terms = _length_terms(lengths or frames, finals)
+    if not length_rule:
+        terms = terms.assign(factor=1.0, shift=0.0)
+    counted = finals.index if policy.scenes == "shared" else None
+    cube = robust_cube(frames, weights, terms, turns=turns, policy=policy, scenes=counted)
+    return RobustBoard(grid(_normalised(finals, terms)), cube)
 
 
 def grid(scenes: pd.Series) -> Grid:

@@ -17,8 +17,10 @@ from bench.site.context import BoardContext, Page
 from bench.site.judge_pages import judges_page
 from bench.site.player_pages import player_page
 from bench.site.probes import probe_table
+from bench.site.rescore_pages import rescore_page, scores_script
 from bench.site.scene_pages import scene_pages
 from bench.site.text import plain
+from bench.site.wins import wins_page
 
 
 def board_pages(context: BoardContext) -> Iterator[Page]:
@@ -27,6 +29,10 @@ def board_pages(context: BoardContext) -> Iterator[Page]:
     if not context.rules.probes:
         yield compare_page(context)
         yield judges_page(context)
+    if "wins" in context.part_titles:
+        yield wins_page(context)
+    if "rescore" in context.part_titles:
+        yield rescore_page(context)
     if "audit" in context.part_titles:
         yield from audit_pages(context)
     if "changes-of-board" in context.part_titles:
@@ -50,6 +56,8 @@ def board_files(context: BoardContext) -> Iterator[tuple[str, bytes]]:
     for info in () if context.rules.probes else context.infos:
         player = paths.player_folder(suite, language, info.player)
         yield f"{player}/scores.js", shard(context, info.player).encode()
+    if "rescore" in context.part_titles:
+        yield f"{folder}/scores.js", scores_script(context).encode()
     if "rank-maps" in context.part_titles:
         from bench.site.rankmap_pages import rank_map_files
 

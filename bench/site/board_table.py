@@ -63,8 +63,11 @@ _OF_CALLS = (Column("cost", "Cost", "US dollars for all calls of the player's co
 """Columns that published scores do not have."""
 
 
-def columns(criteria: Sequence[str], rules: BoardRules) -> list[Column]:
-    """The board's columns, in order."""
+_FIRST = Column("first", "First place", "Chance of the first place, by the robust scoring")
+
+
+def columns(criteria: Sequence[str], rules: BoardRules, robust: bool = True) -> list[Column]:
+    """The board's columns, in order. ``robust``: whether any player has robust numbers."""
     unit = "turns" if rules.pools_turns else "conversations"
     before = Column("score", "Score", "Mean of the criteria, before length normalisation")
     sorted_by = "The board is sorted by this; after ±, half of the 95% interval"
@@ -75,6 +78,7 @@ def columns(criteria: Sequence[str], rules: BoardRules) -> list[Column]:
         Column("interval", "Interval", f"{rules.number.capitalize()} with its 95% interval", ""),
         Column("norm", "Score" if rules.length == "none" else "Score, length-normalised", sorted_by),
         *([] if rules.length == "none" else [before]),
+        *((_FIRST,) if robust else ()),
         *(Column(f"c-{slug(name)}", label(name), f"Mean over {unit}, by all judges") for name in criteria),
         *(() if rules.published else _OF_ANSWERS),
         Column("conversations", "Conversations", "Complete conversations, and the number expected if more"),
@@ -88,8 +92,9 @@ def table_values(evidence: BoardEvidence, judge_name: Callable[[str], str]) -> d
     """Values for the table's template. ``judge_name``: gives a judge's name by its id."""
     board = evidence.board
     axis = Axis.around(_spans(evidence))
+    robust = any(row.robust is not None for row in board.rows)
     return {
-        "columns": columns(board.criteria, BoardRules.of(board.protocol)),
+        "columns": columns(board.criteria, BoardRules.of(board.protocol), robust),
         "axis": axis,
         "rows": board.rows,
         "spread": evidence.spread,
@@ -98,7 +103,7 @@ def table_values(evidence: BoardEvidence, judge_name: Callable[[str], str]) -> d
         "sizes": _sizes(board.rows),
         "weightings": [(name, weighting_label(name)) for name in board.weightings if name != EQUAL],
         "judges": [(slug(judge), judge_name(judge)) for judge in evidence.by_judge],
-        "has_robust": any(row.robust is not None for row in board.rows),
+        "has_robust": robust,
         "robust_views": list(robust_views(board)),
         "data": board_data(evidence, axis),
     }
@@ -126,6 +131,10 @@ def board_data(evidence: BoardEvidence, axis: Axis) -> dict[str, Any]:
     return {
         "ranges": {
             key: [None if row.robust is None else row.robust.standing(way).ranks for row in board.rows]
+            for key, way in robust_views(board).items()
+        },
+        "first": {
+            key: [None if row.robust is None else row.robust.standing(way).first for row in board.rows]
             for key, way in robust_views(board).items()
         },
         "axis": [axis.low, axis.high],

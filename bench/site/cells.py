@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
-from typing import Literal
+from typing import Any, Literal
 
 from bench.records import Conversation, Judgement, numbered
 from bench.scores.rules import Dispute, Standing, criterion_means, dispute_of, final_score, standing_of
 from bench.site.paths import scene_name
+from bench.site.text import cut
 
 State = Literal["scored", "refused", "unjudged", "failed"]
 
@@ -26,6 +27,17 @@ class JudgeScores:
     """Criterion to the mean of these."""
     final: float | None
     """The mean of the means; None if there are no scores."""
+
+
+@dataclass(frozen=True)
+class Said:
+    """What a judge said about a turn when it gave a score."""
+
+    judge: str
+    turn: int
+    criterion: str
+    score: int | float
+    reason: str
 
 
 @dataclass(frozen=True)
@@ -47,6 +59,9 @@ class CellSummary:
     answers: int
     judges: tuple[JudgeScores, ...]
     dispute: Dispute | None
+    lowest: Said | None = None
+    highest: Said | None = None
+    """What a judge said of the lowest and of the highest score; None if no reasons are known."""
     repeat: int = 1
     repeats: tuple[CellSummary, ...] = ()
     """Of a scene that was played more than once: its conversations, of which this is the first."""
@@ -137,7 +152,28 @@ def summarise(
         answers=len(conversation.answers()),
         judges=tuple(scores),
         dispute=dispute_of(scored) if complete else None,
+        lowest=_said(scored, min) if complete else None,
+        highest=_said(scored, max) if complete else None,
     )
+
+
+MOST_SAID = 240
+"""Characters of a reason that other pages quote."""
+
+
+def _said(judgements: Sequence[Judgement], choose: Callable[..., tuple[Any, ...]]) -> Said | None:
+    """What was said of the lowest or highest score (``choose``: min or max); of equal ones, the first."""
+    given = [
+        (score, judgement.judge, verdict.turn, name, verdict.reasons[name])
+        for judgement in judgements
+        for verdict in judgement.turns
+        for name, score in verdict.scores.items()
+        if verdict.reasons.get(name)
+    ]
+    if not given:
+        return None
+    score, judge, turn, name, reason = choose(given, key=lambda one: one[0])
+    return Said(judge, turn, name, score, cut(" ".join(reason.split()), MOST_SAID))
 
 
 def by_scene(cells: Iterable[CellSummary]) -> dict[str, CellSummary]:

@@ -29,6 +29,19 @@ def heat(score: float | None, low: float = 1, high: float = 5) -> str:
     return f"rc-h{round(share * STEPS)}"
 
 
+SIDES = 6
+"""Tints of a difference on either side of zero: classes ``rc-m6`` (far below) to ``rc-p6`` (far above)."""
+
+
+def diverging(value: float | None, most: float) -> str:
+    """CSS class of the tint for a difference; empty if it is unknown or next to nothing. ``most``: the value
+    that gets the darkest tint."""
+    if value is None or most <= 0:
+        return ""
+    step = min(SIDES, round(SIDES * abs(value) / most))
+    return f"rc-{'p' if value > 0 else 'm'}{step}" if step else ""
+
+
 @dataclass(frozen=True)
 class Axis:
     """The part of the score scale on which a board's intervals are drawn."""

@@ -179,6 +179,10 @@ class BoardContext:
         if self.rules.probes:
             return paths.PROBE_PARTS
         without = set() if self.lists else {"rank-maps"}
+        if not self.evidence.pairs:
+            without.add("wins")
+        if not self.evidence.scores:
+            without.add("rescore")
         if self.published:
             without |= paths.OF_CONVERSATIONS
         return {key: title for key, title in paths.PARTS.items() if key not in without}

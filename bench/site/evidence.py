@@ -6,8 +6,9 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TypeVar
+from typing import Any, TypeVar
 
+import numpy as np
 from pydantic import JsonValue
 
 from bench.boards.loading import LoadedBoard
@@ -20,12 +21,14 @@ from bench.scores.analyses.report import Material, Report, report
 from bench.scores.analyses.scenes import judge_finals
 from bench.scores.analyses.texts import no_turns
 from bench.scores.board import Board, BoardRow, WeightedScore
-from bench.scores.bootstrap import CONFIDENCE
+from bench.scores.bootstrap import CONFIDENCE, Array
+from bench.scores.clusters import CERTAIN
 from bench.scores.distributions import t_quantile
 from bench.scores.frame import Frames
 from bench.scores.planning import ScenesNeeded
 from bench.scores.robust import robust_board
 from bench.scores.separate import needed_for
+from bench.scores.shipped import shipped
 from bench.scores.weights import EQUAL, standard_weightings
 
 PAIRS_UP_TO = 100
@@ -136,6 +139,8 @@ class Pair:
     """Whether they differ significantly, corrected for all pairs of the board."""
     needed: ScenesNeeded | None
     """Scenes needed to detect a difference that is not significant yet; None if it is, or if unknown."""
+    wins: float
+    """Share of the scenes that the player wins; an equal score is half a win."""
 
 
 @dataclass(frozen=True)
@@ -149,6 +154,10 @@ class BoardEvidence:
     """Whether any judgement counts."""
     pairs: Mapping[str, Mapping[str, Pair]] = field(default_factory=dict)
     """Player to other player; empty on boards with too many players."""
+    scores: Mapping[str, Any] | None = None
+    """All scores, for :mod:`bench.site.rescore_pages`; None where nothing can be re-scored."""
+    kinds: Mapping[str, str] = field(default_factory=dict)
+    """Situation to its kind, where the suite says it."""
 
     def rows_of(self, name: str) -> tuple[dict[str, JsonValue], ...]:
         """The rows of an analysis."""
@@ -213,7 +222,7 @@ def evidence_of(loaded: LoadedBoard, catalog: Catalog | None = None) -> BoardEvi
     analyses = report(Material(frames, no_turns(), judge_models(frames, catalog)), ANALYSES)
     counted = not judge_finals(frames).empty
     pairs = _pairs(frames) if counted and len(frames.players) <= PAIRS_UP_TO else {}
-    return BoardEvidence(loaded.board, analyses, counted, pairs)
+    return BoardEvidence(loaded.board, analyses, counted, pairs, shipped(frames), loaded.kinds)
 
 
 def _pairs(frames: Frames) -> dict[str, dict[str, Pair]]:
@@ -222,11 +231,11 @@ def _pairs(frames: Frames) -> dict[str, dict[str, Pair]]:
     scored = robust_board(frames, standard_weightings(frames.criteria)[EQUAL])
     table = scored.pairs()
     table["half"] = t_quantile((1 + CONFIDENCE) / 2, table["df"].to_numpy()) * table["standard_error"]
-    columns = [
-        table[name].tolist() for name in ("player", "other", "difference", "half", "scenes", "separated")
-    ]
+    table["wins"] = _wins(scored.grid.values)
+    names = ("player", "other", "difference", "half", "scenes", "separated", "wins")
+    columns = [table[name].tolist() for name in names]
     pairs: dict[str, dict[str, Pair]] = {}
-    for player, other, difference, half, scenes, separated in zip(*columns, strict=True):
+    for player, other, difference, half, scenes, separated, wins in zip(*columns, strict=True):
         if math.isnan(difference):
             continue
         shown = paper.published(difference)
@@ -234,6 +243,17 @@ def _pairs(frames: Frames) -> dict[str, dict[str, Pair]]:
         if not separated and not math.isnan(half):
             needed = needed_for(scored, shown, player, other, scored.default)
         rest = (None if math.isnan(half) else paper.published(half), scenes, separated, needed)
-        pairs.setdefault(player, {})[other] = Pair(shown, *rest)
-        pairs.setdefault(other, {})[player] = Pair(-shown + 0.0, *rest)
+        pairs.setdefault(player, {})[other] = Pair(shown, *rest, wins)
+        pairs.setdefault(other, {})[player] = Pair(-shown + 0.0, *rest, 1 - wins)
     return pairs
+
+
+def _wins(values: Array) -> list[float]:
+    """For each pair of players, in order, the share of their common scenes that the first one wins."""
+    shares: list[float] = []
+    for place, own in enumerate(values):
+        gaps = own - values[place + 1 :]
+        won = (gaps > CERTAIN) + (np.abs(gaps) <= CERTAIN) / 2
+        there = (~np.isnan(gaps)).sum(axis=(1, 2))
+        shares += np.divide(won.sum(axis=(1, 2)), there, out=np.zeros(len(gaps)), where=there > 0).tolist()
+    return shares

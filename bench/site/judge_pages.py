@@ -9,7 +9,9 @@ from pydantic import JsonValue
 
 from bench.scores.weights import EQUAL
 from bench.site.cells import CellSummary
+from bench.site.charts import diverging
 from bench.site.context import BoardContext, Page
+from bench.site.judge_summary import judge_summary
 from bench.site.variance import variance_values
 
 DISPUTES = 20
@@ -47,6 +49,8 @@ def judges_page(context: BoardContext) -> Page:
         "preference": evidence.rows_of("preference"),
         "disputes": _most_disputed(context),
         "spread": _spread(context),
+        "summary": judge_summary(context),
+        "tint": diverging,
         **variance_values(evidence),
     }
     return context.part_page("judges", values)

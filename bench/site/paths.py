@@ -18,6 +18,8 @@ BOARDS = "boards/index.html"
 READING = "reading-the-numbers.html"
 PARTS = {
     "compare": "Compare",
+    "wins": "Wins",
+    "rescore": "Your scoring",
     "scenes": "Scenes",
     "judges": "Judges",
     "audit": "Audit",

@@ -12,12 +12,14 @@ from bench.results.score_tables import SCORES
 from bench.scores.analyses.turns import ALL
 from bench.scores.long_forms import figure_tables
 from bench.site import paths
+from bench.site.charts import diverging
 from bench.site.context import BoardContext, Page
 from bench.site.evidence import TurnScore
 from bench.site.figures import Mark, Series, line_figure
 from bench.site.measures import measure_rows
 from bench.site.places import record_link
 from bench.site.probes import probe_table
+from bench.site.why import why_of
 
 
 def player_page(context: BoardContext, info: PlayerInfo) -> Page:
@@ -43,6 +45,14 @@ def player_page(context: BoardContext, info: PlayerInfo) -> Page:
         "characters": context.characters,
         "situations": context.situations,
         "means": {side: row[info.player].score for side, row in evidence.sides.items() if info.player in row},
+        "why": why_of(context, info.player),
+        "tint": lambda apart: diverging(apart, (context.rules.high - context.rules.low) / 4),
+        "part_keys": context.part_titles,
+        "apart": {
+            scene: cell.score - context.scene_means[scene]
+            for scene, cell in context.cells[info.player].items()
+            if cell.score is not None and scene in context.scene_means
+        },
         "measures": measure_rows(context.measures[info.player], context.measures.values()),
         "lengths": context.measures[info.player].lengths,
         "phrases": context.measures[info.player].phrases,

@@ -6,6 +6,7 @@ import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
+from statistics import fmean
 
 from pydantic import JsonValue
 
@@ -110,6 +111,23 @@ class Talk:
     def heat(self, score: float | None) -> str:
         """CSS class of the tint for a score."""
         return heat(score, *(self.facts.scale or UNKNOWN_SCALE))
+
+    @property
+    def lowest(self) -> int | None:
+        """The turn with the lowest mean score; None with fewer than two scored turns, or if all are equal."""
+        means = {
+            turn.number: fmean(score.score for verdict in turn.verdicts for score in verdict.scores)
+            for turn in self.turns
+            if any(verdict.scores for verdict in turn.verdicts)
+        }
+        if len(means) < 2 or len(set(means.values())) < 2:
+            return None
+        return min(means, key=lambda number: means[number])
+
+    @property
+    def disputed(self) -> list[int]:
+        """The turns on which judges disagree."""
+        return [turn.number for turn in self.turns if turn.disputed]
 
     @property
     def interrogated(self) -> bool:

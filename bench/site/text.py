@@ -73,7 +73,27 @@ def prose(text: str, kind: str, language: str = "") -> Markup:
     long = ' tabindex="0" role="region" aria-label="Long text, scrolls"' if is_long(text) else ""
     known = f' lang="{language}"' if _LANGUAGE.fullmatch(language) else ""
     classes = f"rc-text {kind} rc-long" if long else f"rc-text {kind}"
-    return Markup(f'<div class="{classes}"{long}{known} dir="auto">{visible(text)}</div>')
+    shown = acted(text) if kind == "rc-message" else visible(text)
+    return Markup(f'<div class="{classes}"{long}{known} dir="auto">{shown}</div>')
+
+
+_ACTION = re.compile(r"(?<![*\w])\*(?=[^\s*])[^*\r\n]{1,600}(?<=\S)\*(?![*\w])")
+
+
+def acted(text: str) -> Markup:
+    """``text`` as :func:`visible` shows it, with actions (between asterisks, which stay) marked by ``em``."""
+    if "*" not in text:
+        return visible(text)
+    parts: list[str] = []
+    end = 0
+    for match in _ACTION.finditer(text):
+        parts += [
+            str(visible(text[end : match.start()])),
+            f'<em class="rc-act">{visible(match.group())}</em>',
+        ]
+        end = match.end()
+    parts.append(str(visible(text[end:])))
+    return Markup("".join(parts))
 
 
 def plain(text: str, limit: int = 200) -> str:

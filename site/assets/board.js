@@ -100,6 +100,10 @@
       const range = robust ? ranks?.match(/\((.*)\)/)?.[1] : ranks;
       fill(row.cells[column.rank], rank, String(rank), state.weighting || state.judge ? "" : range);
       draw(row.cells[column.interval], norm, low, high);
+      if (column.first !== undefined) {
+        const first = state.weighting || state.judge ? null : (data.first[judges]?.[n] ?? null);
+        fill(row.cells[column.first], first, first === null ? "" : `${(100 * first).toFixed(1)}%`);
+      }
       let small = "";
       if (low !== null) small = robust ? `${fixed(low)}–${fixed(high)}` : `±${fixed(view.ci[n])}`;
       fill(row.cells[column.norm], norm, norm === null ? "" : fixed(norm), small, "strong");

@@ -88,9 +88,73 @@
     }
     return x.toFixed(2);
   };
+  /* A player's matrix: a button shows differences from the field in place of scores; arrow keys move between cells. */
+  const matrix = (table) => {
+    const cells = [...table.querySelectorAll("td[data-d]")];
+    const scores = cells.map((cell) => [cell.className, cell.querySelector("a").firstChild.textContent]);
+    const most = Number(table.dataset.rcMatrix) / 4;
+    const tint = (value) => {
+      const step = Math.min(6, Math.round((6 * Math.abs(value)) / most));
+      return step ? `rc-${value > 0 ? "p" : "m"}${step}` : "";
+    };
+    if (cells.length) {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.className = "rc-button";
+      button.textContent = "Show differences from the field";
+      button.setAttribute("aria-pressed", "false");
+      let apart = false;
+      button.addEventListener("click", () => {
+        apart = !apart;
+        button.setAttribute("aria-pressed", String(apart));
+        cells.forEach((cell, n) => {
+          const value = Number(cell.dataset.d);
+          const [classes, text] = scores[n];
+          cell.className = apart ? `${classes.replace(/\brc-h\d+\b/, "")} ${tint(value)}` : classes;
+          cell.querySelector("a").firstChild.textContent = apart ? (value < 0 ? "−" : "+") + Math.abs(value).toFixed(1) : text;
+        });
+      });
+      table.closest(".rc-scroll").before(button);
+    }
+    const steps = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+    table.addEventListener("keydown", (event) => {
+      const at = event.target.closest("td");
+      const step = steps[event.key];
+      if (!at || !step || event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return;
+      const next = at.parentElement.parentElement.rows[at.parentElement.sectionRowIndex + step[0]]?.cells[at.cellIndex + step[1]];
+      const link = next?.querySelector("a");
+      if (!link) return;
+      event.preventDefault();
+      link.focus();
+    });
+  };
+  /* Actions stand in italics; a button shows all text alike. */
+  const actions = () => {
+    const heading = document.getElementById("talk");
+    if (!heading || !document.querySelector(".rc-act")) return;
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = "rc-button";
+    button.textContent = "Actions in italics";
+    button.setAttribute("aria-pressed", "true");
+    button.addEventListener("click", () => {
+      const alike = document.documentElement.toggleAttribute("data-rc-alike");
+      button.setAttribute("aria-pressed", String(!alike));
+    });
+    heading.after(button);
+  };
+  /* Left and right arrow keys lead to the neighbouring conversations. */
+  addEventListener("keydown", (event) => {
+    const way = { ArrowLeft: "prev", ArrowRight: "next" }[event.key];
+    if (!way || event.defaultPrevented || event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    if (event.target.closest?.("input, select, textarea, table, audio, [tabindex], [contenteditable]")) return;
+    document.querySelector(`.rc-steps a[rel="${way}"]`)?.click();
+  });
   window.dramaturg = { sortable, fixed };
+  document.querySelectorAll("table[data-rc-matrix]").forEach(matrix);
 
   document.querySelectorAll("table[data-rc-sortable]").forEach((table) => sortable(table));
+  actions();
   toggleAll();
   addEventListener("hashchange", reveal);
   reveal();

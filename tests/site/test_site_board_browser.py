@@ -284,6 +284,8 @@ PAGES = (
     f"{COMPARE}?p=player-01&p=player-02",
     f"{FOLDER}/scenes.html",
     f"{FOLDER}/judges.html",
+    f"{FOLDER}/wins.html",
+    f"{FOLDER}/rescore.html?w=2,1,1",
     f"{FOLDER}/audit.html",
     f"{FOLDER}/characters/character-1.html",
     f"{FOLDER}/scenes/character-1.situation-2.html",

@@ -102,13 +102,14 @@ def test_board_page_shows_the_numbers_of_board_json(small_site: Path) -> None:
         assert cells[3].text == f"{row['length_norm_score']:.2f} ±{row['length_norm_ci']:.2f}"
         assert cells[4].text == f"{row['score']:.2f} ±{row['score_ci']:.2f}"
         criteria = [f"{row[name]:.2f}" for name in ("in_character", "entertaining", "fluency")]
-        assert [cell.text for cell in cells[5:8]] == criteria
-        assert cells[8].text == f"{100 * row['refusal_ratio']:.1f}%"
-        assert cells[9].text == str(row["avg_length"])
+        assert cells[5].text == f"{100 * row['robust']['sample']['first']:.1f}%"
+        assert [cell.text for cell in cells[6:9]] == criteria
+        assert cells[9].text == f"{100 * row['refusal_ratio']:.1f}%"
+        assert cells[10].text == str(row["avg_length"])
         have, expected = row["conversations"], row["conversations_expected"]
-        assert cells[10].text == (str(have) if have == expected else f"{have} of {expected}")
-        assert cells[11].text == str(row["conversations_failed"] + row["judgements_failed"])
-        assert cells[13].text == f"${Decimal(row['cost']):.6f}".rstrip("0")
+        assert cells[11].text == (str(have) if have == expected else f"{have} of {expected}")
+        assert cells[12].text == str(row["conversations_failed"] + row["judgements_failed"])
+        assert cells[14].text == f"${Decimal(row['cost']):.6f}".rstrip("0")
 
 
 def test_matrix_links_each_conversation_and_shows_what_is_missing(

@@ -1,0 +1,63 @@
+"""The page on which readers score a board by their own choices, and the scores that its script needs."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from bench.site.board_table import robust_views
+from bench.site.context import BoardContext, Page
+from bench.site.text import plain
+from bench.slugs import slug
+
+POLICIES = (
+    ("robust", "count as the lowest score; a missing judgement is estimated"),
+    ("lowest", "count as the lowest score; a missing judgement is left out"),
+    ("left_out", "are left out, as in the paper"),
+    ("shared", "are left out; only scenes that all players finished count"),
+)
+"""What refusals may count for: names of bench.scores.policy.POLICIES, and words."""
+MOST_CHARACTERS = 60
+"""On boards with more characters they cannot be chosen."""
+
+
+def rescore_page(context: BoardContext) -> Page:
+    """The page. Without JavaScript, it shows the published robust scoring."""
+    board, kinds = context.board, context.evidence.kinds
+    ranked = [row for row in board.rows if row.robust is not None]
+    characters = context.characters if 1 < len(context.characters) <= MOST_CHARACTERS else []
+    present = sorted({kinds[side.id] for side in context.situations if side.id in kinds})
+    values = {
+        "rows": sorted(ranked, key=lambda row: (row.robust.rank if row.robust else 0, row.player)),
+        "has_sample": "fixed" in robust_views(board),
+        "policies": POLICIES,
+        "judges": [(slug(judge), judge) for judge in board.judges],
+        "sides": characters,
+        "kinds": present if len(present) > 1 else [],
+        "data": {
+            "suite": board.suite,
+            "language": board.language,
+            "criteria": list(board.criteria),
+            "judges": {slug(judge): judge for judge in board.judges},
+            "characters": {side.key: side.id for side in characters},
+            "kinds": {side.id: kinds.get(side.id, "") for side in context.situations}
+            if len(present) > 1
+            else {},
+            "players": {row.player: _player(context, row.player) for row in ranked},
+        },
+    }
+    return context.part_page("rescore", values)
+
+
+def _player(context: BoardContext, player: str) -> list[Any]:
+    """Key and name of a player, and its published rank and score."""
+    row = context.evidence.rows[player]
+    robust = row.robust
+    place = [None, None] if robust is None else [robust.rank, robust.score]
+    return [slug(player), plain(row.name, 80), *place]
+
+
+def scores_script(context: BoardContext) -> str:
+    """All scores as a script: a page opened as a file can load scripts, but no data."""
+    text = json.dumps(context.evidence.scores, separators=(",", ":"), sort_keys=True)
+    return f"dramaturgScores({text});\n"
