@@ -58,6 +58,20 @@ def test_half_of_the_new_cards_exist_in_both_languages() -> None:
     assert len(english & russian & new) >= len(new) / 2
 
 
+@pytest.mark.parametrize(("language", "least"), [("de", 1_700), ("ja", 700)])
+def test_the_starter_sets_have_four_cards_and_the_eight_hard_situations(language: str, least: int) -> None:
+    """The same situations as in English, in the same order; a kanji says more than a letter."""
+    scenes = load_suite(ROOT / "prompts", "pingpong-hard-starter").language(language)
+    english = load_suite(ROOT / "prompts", "pingpong-hard").language("en").situations.values()
+    facts = [(situation.kind, situation.num_turns, situation.tags) for situation in english]
+    assert [(s.kind, s.num_turns, s.tags) for s in scenes.situations.values()] == facts
+    assert len({card.style for card in scenes.cards.values()}) == len(scenes.cards) == 4
+    for name, card in scenes.cards.items():
+        assert len(card.system_prompt) >= least, name
+        assert card.example_prompt.strip(), name
+        assert card.initial_message.strip(), name
+
+
 def test_the_symmetric_suite_differs_in_what_both_sides_know_only() -> None:
     plain, symmetric = (load_suite(ROOT / "prompts", name) for name in ("pingpong-3", "pingpong-symmetric"))
     assert symmetric.entry.symmetric
