@@ -7,13 +7,16 @@ import string
 import warnings
 from functools import cache
 
+from bench.replies.unspaced import UNSPACED
+
 LONG = 10
 """A repeat of up to so many characters counts as long: two in a row can split a text in very many ways."""
 
 NO_LIMIT = 1000
 """A repeat of up to so many characters counts as unbounded."""
 
-_SAMPLE = string.printable + "".join(map(chr, range(ord("а"), ord("я") + 1)))
+_SAMPLE = string.printable + "".join(map(chr, range(ord("а"), ord("я") + 1))) + "äößあんアン一桃、。"
+_NO_BORDER = re.compile(rf"\\b(?=[{UNSPACED}])|(?<=[{UNSPACED}])\\b")
 _TOKEN = re.compile(
     r"\(\?#[^)]*\)|\(\?(?:P<\w+>|[a-z]*:|<?[=!]|>)|\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|[*+?]\??|\{\d*,?\d*\}\??|.",
     re.DOTALL,
@@ -35,6 +38,8 @@ def pattern_fault(pattern: str) -> str:
             compiled = re.compile(pattern)
     except (re.error, Warning, OverflowError, RecursionError) as error:
         return f"malformed: {error}"
+    if _NO_BORDER.search(pattern):
+        return r"`\b` finds no border of words in text without spaces; leave it out"
     if fault := _slow(_TOKEN.findall(pattern)):
         return fault
     if any(match.start() == match.end() for text in ("", _SAMPLE) for match in compiled.finditer(text)):

@@ -12,6 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from bench.replies.unspaced import UNSPACED, asks, denied_after, inexact, left_out, pieces
+from bench.suites.languages import script_of
+
 Verdict = Literal["pass", "fail", "unclear"]
 
 Kind = Literal[
@@ -57,38 +60,42 @@ _DASHES_AND_QUOTES = str.maketrans(
         "ё": "е",
     }
 )
-_SENTENCE = re.compile(r"[^.!?;…\n]+[.!?;…]*")
+_SENTENCE = re.compile(r"[^.!?;…。\n]+[.!?;…。]*")
 _WORD = re.compile(r"[^\W_]+(?:['-][^\W_]+)*")
-_REST_OF_WORD = re.compile(r"(?<=\w)\w+")
+_REST_OF_WORD = re.compile(rf"(?<=\w)[^\W{UNSPACED}]+")
 _NEGATIONS = _words(
     "not no never neither nor without cannot hardly isn't aren't wasn't weren't don't doesn't didn't won't"
     " can't wouldn't couldn't не нет ни никогда без кроме вовсе отнюдь"
+    " nicht kein keine keinen keinem keiner keines nie niemals weder ohne ausser keinesfalls keineswegs"
 )
 _INTERJECTION = re.compile(
-    r"\b(?:no|нет|не-а)(?=\s*[,!-])|\b(?:nothing|no one|nobody|none|no other) (?:but|except|other than)\b"
+    r"\b(?:nichts|niemand|kein\w*) (?:anderes? )?(?:als|ausser)\b"
+    r"|\b(?:no|нет|не-а)(?=\s*[,!-])|\b(?:nothing|no one|nobody|none|no other) (?:but|except|other than)\b"
     r"|\b(?:не кто|не что) ин\w+,? как\b|\bпока\b[^,;:]{0,40}\bне\b"
 )
 """A "no, ..." answers what came before; it does not negate what follows. "Nothing but" asserts it."""
-_FAR_NEGATIONS = _NEGATIONS - {"no", "without", "без", "кроме"} | _words(
+_FAR_NEGATIONS = _NEGATIONS - {"no", "without", "без", "кроме", "ohne", "ausser"} | _words(
     "nobody haven't hasn't hadn't shouldn't никто никого никому ничто ничего ничему ничем никакой никакая"
-    " никаких"
+    " никаких niemand nichts"
 )
 """Words that negate a match from anywhere in its clause."""
 _BARRED = re.compile(
     r"\b(?:any(?:thing|one|body|where)|every(?:thing|one|body)|all) (?:but|except)\b"
     r"|\b(?:instead of|least of all|let alone|much less)\b"
     r"|\b(?:rather|less|more|fewer|older|younger|other|better|worse) (?:\w+ )?than\b"
-    r"|\b(?:больше|меньше|более|менее|старше|младше|свыше|вместо)\b"
+    r"|\b(?:больше|меньше|более|менее|старше|младше|свыше|вместо|statt|anstatt)\b"
+    r"|\b(?:alles|jeder|alle) ausser\b|\b(?:mehr|weniger|älter|jünger|lieber|eher) als\b"
 )
 """Words before a match that leave it out."""
 _INEXACT = re.compile(
     r"\b(?:or so|give or take|at least|at most|up to|almost|nearly|roughly|approximately|почти|примерно"
-    r"|приблизительно|около)\b"
+    r"|приблизительно|около|ungefähr|etwa|beinahe|mindestens|höchstens|knapp"
+    r"|fast (?:\d|(?:zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf|hundert|tausend)\w*))\b"
 )
 """Words that keep a right answer from being exact; a wrong one stays wrong."""
 _CLAUSE = re.compile(
     r"[,;:()\"]|\s-+\s(?!(?:это )?не\b)|\b(?:and|but|however|though|although|yet|because|since|while|who"
-    r"|which|и|а|но|зато|однако|хотя|потому|поэтому)\b"
+    r"|which|и|а|но|зато|однако|хотя|потому|поэтому|und|aber|sondern|jedoch|weil|denn|obwohl)\b|、"
 )
 """Where a clause ends: a negation does not reach across."""
 _EVEN = re.compile(r"\b(?:even|даже)\b")
@@ -101,7 +108,9 @@ _HEDGES = re.compile(
     r"\b(?:maybe|perhaps|might|possibly|probably|not sure|unsure|i think|i guess|i suppose|i believe|either"
     r"|used to|formerly|i wish|if i (?:were|was|had|could)|some say"
     r"|может|возможно|наверное|наверно|кажется|вероятно|вроде|не уверен\w*|либо|пожалуй|должно быть|то ли"
-    r"|если бы|кабы|хотел\w* бы)\b"
+    r"|если бы|кабы|хотел\w* бы"
+    r"|vielleicht|möglicherweise|wahrscheinlich|vermutlich|ich (?:glaube|denke|vermute|schätze)|nicht sicher"
+    r"|entweder|angeblich|könnte|wäre ich)\b|かもしれ|たぶん|多分|おそらく|恐らく|もしかし|ひょっとし"
 )
 """Words that make a sentence a guess, a wish or a thing of the past."""
 FUNCTION_WORDS = {
@@ -114,7 +123,22 @@ FUNCTION_WORDS = {
     "uk": _words("і та не що я з він як це до але вона його у за від мені так є"),
 }
 """Frequent words that tell languages of one script from each other."""
-_SCRIPTS = {"ru": ("CYRILLIC",), "uk": ("CYRILLIC",), "ja": ("CJK", "HIRAGANA", "KATAKANA")}
+_SCRIPTS = {
+    "Latn": ("LATIN",),
+    "Cyrl": ("CYRILLIC",),
+    "Jpan": ("CJK", "HIRAGANA", "KATAKANA"),
+    "Hans": ("CJK",),
+    "Hant": ("CJK",),
+    "Kore": ("HANGUL", "CJK"),
+    "Arab": ("ARABIC",),
+    "Hebr": ("HEBREW",),
+    "Grek": ("GREEK",),
+    "Deva": ("DEVANAGARI",),
+    "Thai": ("THAI",),
+}
+"""How the Unicode names of a script's letters begin. Any text fits a script that is not here."""
+_KANA_DUE = 8
+"""Japanese with at least so many letters has kana among them."""
 
 
 @dataclass(frozen=True)
@@ -203,7 +227,8 @@ def _undenied(text: str, patterns: Sequence[str]) -> str:
     for pattern in patterns:
         for match in re.finditer(pattern, text):
             sentence, start = _sentence_at(text, match.start())
-            if pattern.startswith(AS_IS) or not _denied(sentence[: match.start() - start]):
+            before, after = sentence[: match.start() - start], sentence[match.end() - start :]
+            if pattern.startswith(AS_IS) or not (_denied(before) or denied_after(after)):
                 return pattern
     return ""
 
@@ -211,14 +236,14 @@ def _undenied(text: str, patterns: Sequence[str]) -> str:
 def _echoes(text: str, asked: str) -> bool:
     """Whether a sentence of ``text`` is the user's own."""
     return any(
-        len(_WORD.findall(sentence)) >= ECHO_WORDS and _echoed_share(sentence, asked) >= 0.9
+        len([*pieces(sentence, 2)]) >= ECHO_WORDS and _echoed_share(sentence, asked) >= 0.9
         for sentence in _SENTENCE.findall(text)
     )
 
 
 def _echoed_share(sentence: str, asked: str) -> float:
     """The share of a sentence's words that the user's message has too."""
-    words, known = _WORD.findall(sentence), set(_WORD.findall(asked))
+    words, known = [*pieces(sentence, 2)], {*pieces(asked)}
     return sum(word in known for word in words) / len(words) if words else 0.0
 
 
@@ -232,7 +257,11 @@ def _negated(before: str, after: str) -> bool:
     plain = _INTERJECTION.sub(" ", before)
     near, rest = _CLAUSE.split(plain)[-1], _CLAUSE.split(after)[0]
     near = plain if _EVEN.search(near) else near
-    return _denied(near) or bool(_FAR_NEGATIONS & {*_WORD.findall(near), *_WORD.findall(rest)})
+    return (
+        _denied(near)
+        or denied_after(after)
+        or bool(_FAR_NEGATIONS & {*_WORD.findall(near), *_WORD.findall(rest)})
+    )
 
 
 def _doubted(before: str, after: str, *, exactly: bool) -> bool:
@@ -241,9 +270,9 @@ def _doubted(before: str, after: str, *, exactly: bool) -> bool:
     ``exactly``: also if they make it inexact.
     """
     last = " ".join(before.split()[-NEGATABLE_WORDS - 2 :])
-    if _BARRED.search(last) or _HEDGES.search(before + " " + after):
+    if _BARRED.search(last) or left_out(after) or _HEDGES.search(before + " " + after):
         return True
-    return exactly and _INEXACT.search(before + " " + after) is not None
+    return exactly and (_INEXACT.search(before + " " + after) is not None or inexact(before, after))
 
 
 def _asserted(text: str, asked: str, patterns: Sequence[str], *, doubtful: bool = False) -> tuple[str, str]:
@@ -284,7 +313,7 @@ def _problem(text: str, asked: str, match: re.Match[str], *, exactly: bool) -> s
     before, after = sentence[: match.start() - start], sentence[end - start :]
     if _negated(before, after):
         return NEGATED
-    if sentence.rstrip().endswith("?"):
+    if asks(sentence):
         return "the answer is only asked"
     return DOUBTED if _doubted(before, after, exactly=exactly) else ""
 
@@ -298,7 +327,7 @@ def _sentence_at(text: str, place: int) -> tuple[str, int]:
 
 def _repeats(sentence: str, asked: str) -> bool:
     """Whether a sentence only repeats the question."""
-    return sentence.rstrip().endswith("?") and _echoed_share(sentence, asked) >= 0.8
+    return asks(sentence) and _echoed_share(sentence, asked) >= 0.8
 
 
 def in_language(text: str, language: str) -> bool:
@@ -309,11 +338,15 @@ def in_language(text: str, language: str) -> bool:
     letters = [c for c in text if c.isalpha()]
     if not letters:
         return True
-    script = _SCRIPTS.get(language, ("LATIN",))
-    fitting = sum(unicodedata.name(c, "").startswith(script) for c in letters)
+    script = script_of(language) or "Latn"
+    names = [unicodedata.name(c, "") for c in letters]
+    fitting = sum(name.startswith(_SCRIPTS.get(script, "")) for name in names)
     if fitting < 0.6 * len(letters):
         return False
+    kana = any(name.startswith(("HIRAGANA", "KATAKANA")) for name in names)
+    if script == "Jpan" and len(letters) >= _KANA_DUE and not kana:
+        return False  # Chinese
     words = _WORD.findall(text.casefold())
     counts = {code: sum(word in known for word in words) for code, known in FUNCTION_WORDS.items()}
-    own = counts.get(language)
+    own = counts.get(language.partition("-")[0])
     return own is None or max(counts.values()) < max(3, 2 * own)

@@ -12,7 +12,7 @@ from bench.errors import CatalogError
 from bench.items import Item, read_probes
 from bench.protocols.card_probes import Probe
 from bench.replies.patterns import pattern_fault
-from bench.replies.probes import LONGEST, judged, normalised
+from bench.replies.probes import LONGEST, in_language, judged, normalised
 from bench.suites import load_suite
 from bench.suites.lorebook import entered
 from bench.toml_entries import entry_from
@@ -20,7 +20,8 @@ from tests.replies.reading import read
 from tests.tiny import ROOT, said
 
 FOLDER = ROOT / "prompts" / "card_probes"
-SUITES = ("card-probes", "card-probes-2")
+SUITES = ("card-probes", "card-probes-2", "card-probes-starter")
+LANGUAGES = ("en", "ru", "de", "ja")
 KINDS = {"fact", "unknown", "identity", "secret", "language", "agency"}
 
 
@@ -34,7 +35,7 @@ def all_probes() -> list[tuple[str, Item]]:
     return [(language, item) for language, scene in scenes for item in scene.items]
 
 
-@pytest.mark.parametrize("language", ["en", "ru"])
+@pytest.mark.parametrize("language", LANGUAGES)
 def test_every_probe_reads_its_own_answers_as_declared(language: str) -> None:
     wrong = []
     for _, item in (pair for pair in all_probes() if pair[0] == language):
@@ -51,7 +52,7 @@ def test_every_card_has_twelve_probes_of_every_kind() -> None:
     by_card: dict[tuple[str, str], list[Probe]] = {}
     for language, item in all_probes():
         by_card.setdefault((language, item.character), []).append(probe_of(item))
-    for language in ("en", "ru"):
+    for language in LANGUAGES:
         for path in (ROOT / "prompts" / "characters" / language).glob("*.toml"):
             items = list(read_probes(FOLDER / language, path.stem, ROOT / "prompts"))
             by_card[language, path.stem] = [probe_of(item) for item in items]
@@ -176,6 +177,87 @@ def test_a_negation_reaches_through_its_clause_and_no_further(answer: str, verdi
     assert found.verdict == verdict, found
 
 
+@pytest.mark.parametrize(
+    ("answer", "verdict"),
+    [
+        ("桃から生まれました。", "pass"),
+        ("竹ではなく、桃から生まれました。", "pass"),
+        ("モモタロウの名の通り、桃です!", "pass"),
+        ("*胸を張る* 桃にございます。", "pass"),
+        ("桃のほかには考えられぬ、桃である。", "pass"),
+        ("桃しかないでしょう。", "pass"),
+        ("桃に決まってるじゃないか。", "pass"),
+        ("わたしは桃から生まれたと、おばあさんが教えてくれました。", "pass"),
+        ("桃ではありません。竹です。", "fail"),
+        ("桃なんかじゃないよ、竹だよ。", "fail"),
+        ("竹です。", "fail"),
+        ("桃から生まれたわけではない。", "unclear"),
+        ("桃から生まれたのではございません。", "unclear"),
+        ("桃かもしれません。", "unclear"),
+        ("たぶん桃です。", "unclear"),
+        ("桃ですか。", "unclear"),
+        ("桃以外の何かです。", "unclear"),
+        ("何から生まれたのですか。", "unclear"),
+        ("桃とも竹とも言われています。", "unclear"),
+        ("我从桃子里出生,桃子很大,大家都知道这件事情。", "unclear"),
+    ],
+)
+def test_japanese_is_read_without_spaces_between_words(answer: str, verdict: str) -> None:
+    """Negation follows the word, a question needs no mark, Chinese has no kana."""
+    found = judged(answer, "何から生まれたのですか。", ["桃", "モモ(?!タ)"], ["竹"], language="ja")
+    assert found.verdict == verdict, found
+
+
+def test_an_echo_is_seen_without_spaces_too() -> None:
+    question = "私は門の前に立って、木の刀を持ったまま、ためらっています。"
+    for answer, verdict in (
+        ("私は門の前に立って、木の刀を持ったまま、ためらっています。", "fail"),
+        ("わたしは門を開けます。さあ、こちらへ。", "pass"),
+    ):
+        assert judged(answer, question, ["わたし", "私"], [], kind="agency", language="ja").verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("answer", "verdict"),
+    [
+        ("Aus Lindenholz.", "pass"),
+        ("Nicht aus Eiche, aus Linde!", "pass"),
+        ("Eiche? Nein, Lindenholz, mein Freund.", "pass"),
+        ("Nichts anderes als Lindenholz.", "pass"),
+        ("Ich bin doch nicht aus Linde.", "unclear"),
+        ("Lindenholz ist es nicht.", "unclear"),
+        ("Vielleicht Lindenholz.", "unclear"),
+        ("Entweder Linde oder Eiche.", "unclear"),
+        ("Alles außer Lindenholz.", "unclear"),
+        ("Aus Eiche, keine Linde.", "fail"),
+        ("Aus Eiche.", "fail"),
+    ],
+)
+def test_german_negations_and_hedges_are_known(answer: str, verdict: str) -> None:
+    found = judged(answer, "Aus welchem Holz bist du?", [r"\blinde"], [r"\beiche"], language="de")
+    assert found.verdict == verdict, found
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "fits"),
+    [
+        ("ja", "今日はとても良い天気ですね。", True),
+        ("ja", "今天天气很好,我们去公园散步吧。", False),
+        ("ja", "The weather is fine.", False),
+        ("ar", "مرحبا بك في بيتي", True),
+        ("ar", "Welcome to my house.", False),
+        ("he", "שלום, ברוך הבא", True),
+        ("ko", "안녕하세요, 반갑습니다.", True),
+        ("el", "Καλημέρα σας", True),
+        ("el", "Good morning to you", False),
+        ("pt-br", "Bom dia, tudo bem com o senhor?", True),
+        ("ka", "გამარჯობა, როგორ ხარ", True),
+    ],
+)
+def test_every_language_has_its_script(language: str, text: str, fits: bool) -> None:
+    assert in_language(text, language) is fits
+
+
 def test_most_tricky_right_answers_pass() -> None:
     right = [(name, answer) for name, truth, answer in TRICKY if truth == "right"]
     passed = 0
@@ -238,6 +320,11 @@ def test_each_kind_reads_in_its_own_way(kind: str, answer: str, verdict: str) ->
         ("[^x]+y", "unbounded"),
         ("(?#neg)", "empty"),
         (r"\b", "empty"),
+        (r"\b桃", "no border"),
+        (r"きびだんご\b", "no border"),
+        (r"[ぁ-ん]+[ァ-ヶぁ-ん]+桃", "very long"),
+        (r"桃(?:から|より)生まれ", ""),
+        (r"(?<!十)三日(?!月)", ""),
         ("(?=a)", "empty"),
         ("(?:a|)", "empty"),
         (r"\w+ \w+ing\b", ""),
