@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Field, JsonValue
+from pydantic import AfterValidator, BeforeValidator, Field, JsonValue
 
 from bench.errors import CatalogError
 from bench.records import PlayerInfo, Role, Usage
@@ -18,6 +19,9 @@ EMBEDDED_URL = "embedded"
 RECORDINGS_URL = "recordings"
 """``base_url`` of a provider that is never called: its players are folders of sound files."""
 
+RESERVED = frozenset({"model", "messages", "response_format", "seed", "stream", "n"})
+"""Keys of a request's body that come from the request's own fields, so they cannot be parameters as well."""
+
 MILLION = Decimal(1_000_000)
 
 
@@ -26,6 +30,14 @@ def _decimal(value: object) -> object:
     if isinstance(value, float):
         raise ValueError('write the price as a string, such as "0.15", to keep it exact')
     return value
+
+
+def _further(keys: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    """Reject keys of the body that have a place of their own, and what JSON cannot hold."""
+    for key in sorted(keys.keys() & {*RESERVED, *Sampling.model_fields}):
+        raise ValueError(f"{key!r} has a place of its own: sampling, or what the suite and the model say")
+    json.dumps(keys, allow_nan=False)  # a ValueError for nan and inf
+    return keys
 
 
 Price = Annotated[Decimal, BeforeValidator(_decimal), Field(ge=0, allow_inf_nan=False)]
@@ -132,6 +144,8 @@ class Model(LocalServer):
     provider: str
     model: str
     """The provider's id for the model."""
+    unverified: bool = False
+    """Nobody has checked yet that the provider offers ``model`` under this id."""
     name: str
     family: str
     weights: Literal["open", "closed"]
@@ -143,6 +157,8 @@ class Model(LocalServer):
     """Overrides the sampling of the suite's role."""
     player_sampling: Sampling = Sampling()
     """Overrides both when the model is a player."""
+    extra_body: Annotated[dict[str, JsonValue], AfterValidator(_further)] = Field(default_factory=dict)
+    """Keys that only this provider knows, such as ``{ reasoning = { enabled = false } }``."""
     drop_parameters: tuple[str, ...] = ()
     """Parameters that the model does not accept (many reasoning models reject a temperature)."""
     system_role: bool | None = None

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from bench.catalog import Catalog, Model, Prices, load_catalog
+from bench.chat.body import body_of
+from bench.chat.requests import ChatRequest
 from bench.errors import CatalogError
 from bench.records import Usage
 from bench.toml_entries import entry_from
@@ -53,6 +55,43 @@ def test_every_entry_of_the_repository_loads(ours: Catalog) -> None:
 def test_the_repository_has_each_kind_of_provider_with_a_model(ours: Catalog, part: str) -> None:
     (name,) = [name for name, provider in ours.providers.items() if part in provider.base_url]
     assert any(model.provider == name for model in ours.models.values())
+
+
+def test_ids_of_hosted_models_are_marked_as_unverified(ours: Catalog) -> None:
+    hosted = {name for name in ours.models if ours.provider_of(name).api_key_env is not None}
+    assert {name for name, model in ours.models.items() if model.unverified} == hosted
+
+
+def test_thinking_comes_in_pairs_that_differ_in_thinking_only(ours: Catalog) -> None:
+    pairs = [
+        (ours.models[name.removesuffix("-thinking")], ours.models[name])
+        for name in ours.models
+        if name.endswith("-thinking")
+    ]
+    assert len(pairs) >= 10
+    for plain, thinking in pairs:
+        shared = {"provider", "family", "weights", "licence", "parameters_billion", "prices"}
+        assert plain.model_dump(include=shared) == thinking.model_dump(include=shared)
+        assert plain.name != thinking.name
+        assert (plain.model, plain.extra_body) != (thinking.model, thinking.extra_body)
+        assert thinking.sampling.max_tokens is not None
+
+
+def test_keys_of_one_provider_are_sent_as_they_are(tiny: Tiny) -> None:
+    """And stand in the parameters of the record, so that they are part of fingerprint and cache key."""
+    edit(tiny.models, "[models.bard]", "[models.bard]\nextra_body = { reasoning = { enabled = false } }")
+    catalog = tiny.catalog()
+    parameters = tiny.protocol().parameters("player", "bard")
+    assert parameters == {"temperature": 0.6, "max_tokens": 64, "reasoning": {"enabled": False}}
+    request = ChatRequest(model="bard", role="player", messages=(), parameters=parameters)
+    body = body_of(request, catalog.model("bard"), catalog.provider_of("bard"))
+    assert body["reasoning"] == {"enabled": False}
+
+
+@pytest.mark.parametrize("keys", ["{ seed = 1 }", "{ temperature = 1 }", "{ x = nan }", "{ messages = [] }"])
+def test_keys_that_have_a_place_of_their_own_are_refused(tiny: Tiny, keys: str) -> None:
+    edit(tiny.models, "[models.bard]", f"[models.bard]\nextra_body = {keys}")
+    assert "extra_body: " in refused(tiny.models).line()
 
 
 def test_only_providers_on_this_machine_need_no_key(ours: Catalog) -> None:

@@ -6,12 +6,9 @@ import base64
 import json
 from typing import Any
 
-from bench.catalog import Model, Provider
+from bench.catalog import RESERVED, Model, Provider
 from bench.chat.requests import ChatRequest, Sound, scalar_text
 from bench.records import Message
-
-RESERVED = frozenset({"model", "messages", "response_format", "seed", "stream", "n"})
-"""Keys of the body that come from the request's own fields, so they cannot be parameters as well."""
 
 
 def body_of(request: ChatRequest, model: Model, provider: Provider) -> dict[str, Any]:

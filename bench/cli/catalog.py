@@ -81,15 +81,17 @@ def suites(where: Places) -> None:
 def models(where: Places) -> None:
     """List the models with prices and missing keys.
 
-    They come from models.toml. Prices are in US dollars per million tokens.
+    They come from models.toml. Prices are in US dollars per million tokens. Nobody has checked ids that are
+    marked as unverified.
     """
     catalog = where.catalog()
-    table = Table("model", "name", "provider", "weights", "$ per M in / out", "key", box=None)
+    table = Table("model", "name", "provider", "id", "weights", "$ per M in / out", "key", box=None)
     for name, model in catalog.models.items():
         variable = catalog.providers[model.provider].api_key_env
         key = "not needed"
         if variable is not None:
             key = f"{variable} {'set' if os.environ.get(variable) else 'not set'}"
         prices = "unknown" if model.prices is None else f"{model.prices.input} / {model.prices.output}"
-        table.add_row(name, Text(model.name), model.provider, model.weights, prices, key)
+        identity = Text(model.model + (" (unverified)" if model.unverified else ""))
+        table.add_row(name, Text(model.name), model.provider, identity, model.weights, prices, key)
     _print(table)

@@ -126,7 +126,7 @@ class Calls:
         settings = {"player": suite.player, "interrogator": suite.interrogator, "judge": suite.judge}[role]
         entry = self.catalog.model(model)
         merged = (settings.sampling if settings else Sampling()).given() | entry.sampling.given()
-        merged |= entry.player_sampling.given() if role == "player" else {}
+        merged |= entry.extra_body | (entry.player_sampling.given() if role == "player" else {})
         return {key: value for key, value in merged.items() if key not in entry.drop_parameters}
 
     def limit_for(self, model: str, limit: int) -> int | None:

@@ -47,7 +47,7 @@ class Writer:
         if catalog.recordings(model) is not None:
             raise CatalogError(f"{model!r} is a folder of recordings", hint="Name a model to call.")
         provider = catalog.providers[entry.provider]
-        merged = SAMPLING.given() | entry.sampling.given()
+        merged = SAMPLING.given() | entry.sampling.given() | entry.extra_body
         self.model, self.catalog = model, catalog
         self._parameters = {key: value for key, value in merged.items() if key not in entry.drop_parameters}
         self._seeded = provider.seed
