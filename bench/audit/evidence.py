@@ -29,6 +29,7 @@ CALL_CODES = {
     "empty": "empty-replies",
     "repeated": "repeated-calls",
     "reasoned": "reasoning",
+    "reasoning_tokens": "reasoning",
     "served_models": "served-models",
 }
 """The code of each remark about calls."""

@@ -13,7 +13,8 @@ from bench.tables import printable
 Entry = tuple[str, Role, str]
 """Player, role, and the model in that role: a name in the catalog; of an interrogator the provider's id."""
 Tally = dict[Entry, Counter[tuple[str, str]]]
-"""By entry, the counts of CallFacts: (field, "") or ("served_models", name)."""
+"""By entry, the counts of CallFacts: (field, ""), (SERVED, name), and (TOKENS, "sum" or "answers")."""
+SERVED, TOKENS = "served_models", "reasoning_tokens"
 
 SAID = {
     "cut": "cut off at the token limit",
@@ -43,6 +44,8 @@ class CallFacts(Record):
     """Calls made because an earlier reply could not be used."""
     reasoned: int = 0
     """A player's answers that came with reasoning."""
+    reasoning_tokens: float | None = None
+    """Mean tokens of reasoning of the player's answers whose usage counts them; left out where all are 0."""
     served_models: dict[str, int] = Field(default_factory=dict)
     """Where the provider names several models that answered: answers by name."""
 
@@ -54,6 +57,8 @@ class CallFacts(Record):
             for name, text in SAID.items()
             if (count := getattr(self, name))
         }
+        if self.reasoning_tokens is not None:
+            remarks["reasoning_tokens"] = f"{self.reasoning_tokens:,.0f} tokens of reasoning an answer"
         if self.served_models:
             names = [f"{printable(name)} ({count})" for name, count in self.served_models.items()]
             remarks["served_models"] = f"answered by {' and '.join(names)}"
@@ -80,8 +85,11 @@ def count_calls(record: Conversation | Judgement, tally: Tally) -> None:
             counts["repeated", ""] += 1
         if call.role == "player" and call.reasoning:
             counts["reasoned", ""] += 1
+        if call.role == "player" and call.usage is not None and call.usage.reasoning_tokens is not None:
+            counts[TOKENS, "sum"] += call.usage.reasoning_tokens
+            counts[TOKENS, "answers"] += 1
         if call.served_model:
-            counts["served_models", call.served_model] += 1
+            counts[SERVED, call.served_model] += 1
         seen.add((call.role, call.turn))
 
 
@@ -101,13 +109,17 @@ def standing_out(tally: Mapping[Entry, Mapping[tuple[str, str], int]]) -> dict[E
     """
     served: dict[tuple[str, str], set[str]] = {}
     for (_, role, model), counts in tally.items():
-        served.setdefault((role, model), set()).update(name for field, name in counts if name)
+        names = {name for field, name in counts if field == SERVED}
+        served.setdefault((role, model), set()).update(names)
     facts = {}
     for entry in sorted(tally, key=lambda entry: (entry[0], entry[1] != "player", entry)):
         _, role, model = entry
         counts = tally[entry]
         plain = {field: count for (field, name), count in counts.items() if not name}
-        names = {name: counts[field, name] for field, name in sorted(counts) if name}
-        several = names if len(served[role, model]) > 1 else {}
-        facts[entry] = CallFacts(role=role, model=model, **plain, served_models=several)
+        named = {name: counts[field, name] for field, name in sorted(counts) if field == SERVED}
+        several = named if len(served[role, model]) > 1 else {}
+        tokens = counts.get((TOKENS, "sum"), 0) / max(1, counts.get((TOKENS, "answers"), 0))
+        facts[entry] = CallFacts(
+            role=role, model=model, **plain, reasoning_tokens=round(tokens, 1) or None, served_models=several
+        )
     return {entry: fact for entry, fact in facts.items() if fact.remarks()}

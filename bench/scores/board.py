@@ -115,6 +115,11 @@ class BoardRow(Record):
     calls: tuple[CallFacts, ...] = ()
     """What stands out among the player's calls and those made for it; left out where nothing does."""
 
+    @property
+    def reasoning_tokens(self) -> float | None:
+        """Mean tokens of reasoning of the player's answers; None where the provider counts none."""
+        return next((facts.reasoning_tokens for facts in self.calls if facts.role == "player"), None)
+
     @model_validator(mode="before")
     @classmethod
     def _drop_own_keys(cls, data: Any) -> Any:

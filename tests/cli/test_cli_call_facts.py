@@ -5,14 +5,26 @@ from __future__ import annotations
 import json
 from collections import Counter
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 
-from bench.records import Role
-from bench.results.facts import CallFacts, Tally, standing_out
+from bench.records import Call, Cell, Conversation, Role, Scene, Usage, sealed
+from bench.results.facts import CallFacts, Tally, count_calls, standing_out
 from tests.cli.conftest import Bench
 from tests.scripted_server import Answer, ScriptedServer, Seen, completion, plausible
 from tests.tiny import Tiny
+
+ROLES: tuple[Role, ...] = ("player", "interrogator")
+CELL = Cell(
+    suite="tiny",
+    version="1",
+    protocol="pingpong_v2",
+    language="en",
+    player="bard",
+    character="a",
+    situation="b",
+)
 
 
 @dataclass(frozen=True)
@@ -22,7 +34,7 @@ class Kind:
     model: str
     """Whose replies do, by the provider's id."""
     role: Role
-    changes: dict[str, str]
+    changes: dict[str, Any]
     """What the provider's reply says, at every second request."""
     text: str | None = None
     """None: a plausible text."""
@@ -49,6 +61,19 @@ KINDS = {
     ),
     "reasoning": Kind(
         "bard-1", "player", {"reasoning_content": "Hm."}, counts=("reasoned",), code="reasoning"
+    ),
+    "reasoning tokens": Kind(
+        "bard-1",
+        "player",
+        {
+            "usage": {
+                "prompt_tokens": 90,
+                "completion_tokens": 60,
+                "completion_tokens_details": {"reasoning_tokens": 40},
+            }
+        },
+        counts=("reasoning_tokens",),
+        code="reasoning",
     ),
     "another player": Kind("bard-1", "player", {"model": "bard-2"}, code="served-models"),
     "another judge": Kind("strict-1", "judge", {"model": "strict-2"}, code="served-models"),
@@ -95,6 +120,36 @@ def test_what_stands_out_is_counted_everywhere(
         bench("analyse", "tiny", "-l", "en", "--only", "calls", "--format", "json", *tiny.options()).out
     )
     assert [r["role"] for r in calls["analyses"][0]["rows"]] == [f["role"] for f in row["calls"]]
+
+
+def test_tokens_of_reasoning_are_the_mean_of_the_answers_that_count_them() -> None:
+    """Worked by hand: (100 + 300 + 0) / 3. Judges and answers without a count are left out."""
+    tally: Tally = {}
+    for spent in (100, 300, 0, None):
+        usage = Usage(prompt_tokens=9, completion_tokens=400, reasoning_tokens=spent)
+        count_calls(talk_with(usage), tally)
+    (facts,) = standing_out(tally).values()
+    assert facts.reasoning_tokens == 133.3
+    assert "133 tokens of reasoning an answer" in facts.line("Bard")
+
+
+def talk_with(usage: Usage) -> Conversation:
+    """A conversation with one call of the player and one of the interrogator."""
+    calls = [
+        Call(role=role, turn=1, provider="p", model="m", parameters={}, outcome="ok", usage=usage)
+        for role in ROLES[:2]
+    ]
+    scene = Scene(character_name="A", summary="", card="", situation_title="", situation="")
+    return sealed(
+        Conversation(
+            **CELL.plain(),
+            scene=scene,
+            fingerprint="0" * 64,
+            status="complete",
+            messages=(),
+            calls=tuple(calls),
+        )
+    )
 
 
 def test_calls_that_went_well_are_not_mentioned(bench: Bench, tiny: Tiny) -> None:
