@@ -178,7 +178,7 @@ def test_the_russian_player_is_addressed_in_russian(folder: Path) -> None:
     assert text.startswith("Ты — Anna.")
 
 
-@pytest.mark.parametrize(("language", "name"), [("en", "English"), ("ru", "Russian"), ("eo", "eo")])
+@pytest.mark.parametrize(("language", "name"), [("en", "English"), ("ru", "Russian"), ("eo", "Esperanto")])
 def test_judge_and_interrogator_are_told_the_language(language: str, name: str) -> None:
     for folder in (TEMPLATES, SECOND):
         prompts = PromptSet(folder, language, ROLES)

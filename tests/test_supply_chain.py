@@ -87,9 +87,7 @@ def test_a_package_in_two_locks_has_one_version(path: Path) -> None:
 
 
 def test_the_main_job_does_not_install_what_only_features_and_tests_need() -> None:
-    heavy = (
-        "pyarrow statsmodels scikit-learn playwright mypy dask distributed bertopic label-studio-sdk babel"
-    )
+    heavy = "pyarrow statsmodels scikit-learn playwright mypy dask distributed bertopic label-studio-sdk"
     assert not set(heavy.split()) & locked(MAIN).keys()
     assert not {"torch", "llm", "llama-cpp-python"} & set().union(
         *(locked(path) for path in (MAIN, *LOCKS.values()))

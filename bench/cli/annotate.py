@@ -15,7 +15,7 @@ from bench.errors import UserError
 from bench.files import write_atomically
 from bench.foreign import Unreadable
 from bench.records import canonical
-from bench.suites import LANGUAGES
+from bench.suites.languages import known_language
 from bench.toml_entries import unknown_name
 
 if TYPE_CHECKING:
@@ -337,8 +337,9 @@ def _import_records(
     if find_study(where.results, study) is None:
         if language is None:
             raise click.UsageError("Missing option '--language': the records do not name their language.")
-        if language not in {*LANGUAGES, *(code for _, code in where.tree().boards())}:
-            raise unknown_name(language, list(LANGUAGES), "language", str(where.results))
+        known = {code for _, code in where.tree().boards()}
+        if language not in known and not known_language(language):
+            raise unknown_name(language, known, "language", str(where.results))
         if suite is not None:
             where.evidence(suite, [language])
     public, report = import_records(

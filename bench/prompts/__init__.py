@@ -2,10 +2,10 @@
 
 Templates get the variables of the paper's templates (its Appendix D): ``character`` (player);
 ``char_summary``, ``situation``, ``messages`` (interrogator); ``char_description``, ``messages`` (judge).
-Ours also get ``language``, ``language_name``, ``char_name``, ``turns`` and ``symmetric``; the interrogator's
-gets ``number``, which counts its messages; the judge's gets ``char_example``, ``char_greeting`` and
-``declared``. In pingpong_long the interrogator's also gets ``directions``, and the judge's ``first``,
-``more``, ``summary`` and ``summary_limit``.
+Ours also get ``language`` (a tag), ``language_name`` (in the language of the template), ``char_name``,
+``turns`` and ``symmetric``; the interrogator's gets ``number``, which counts its messages; the judge's gets
+``char_example``, ``char_greeting`` and ``declared``. In pingpong_long the interrogator's also gets
+``directions``, and the judge's ``first``, ``more``, ``summary`` and ``summary_limit``.
 Templates may come from anybody: see :mod:`bench.prompts.sandbox` for what they may do.
 """
 
@@ -20,7 +20,8 @@ from jinja2 import Template, TemplateError, TemplateSyntaxError
 from bench.errors import CatalogError
 from bench.prompts.sandbox import Sandbox
 from bench.records import Message
-from bench.suites import LANGUAGES, Card, Situation
+from bench.suites import Card, Situation
+from bench.suites.languages import language_name, template_file
 from bench.suites.lorebook import entered, lore_of
 from bench.toml_entries import read_text
 
@@ -69,16 +70,17 @@ def declared_by(card: Card) -> list[tuple[str, list[str]]]:
 
 
 class PromptSet:
-    """The templates of a protocol in one language: ``<role>.<language>.jinja``, else ``<role>.jinja``.
+    """The templates of a protocol in one language; :func:`template_file` says which files they are.
 
     Raises CatalogError for a template that is missing or malformed.
     """
 
     def __init__(self, folder: Path, language: str, roles: Sequence[str]) -> None:
         self.language = language
-        self.language_name = LANGUAGES.get(language, language)
         self._sandbox = Sandbox({"quoted": quoted})
-        self._paths = {role: _template_path(folder, role, language) for role in roles}
+        files = {role: template_file(folder, role, language) for role in roles}
+        self._paths = {role: path for role, (path, _) in files.items()}
+        self._names = {role: language_name(language, written) for role, (_, written) in files.items()}
         self._texts = {
             role: read_text(path, MISSING, root=folder.parent, most=MOST_TEMPLATE)
             for role, path in self._paths.items()
@@ -148,7 +150,7 @@ class PromptSet:
     def render(self, role: str, **variables: object) -> str:
         """The template of ``role`` with ``variables`` and the language. Raises CatalogError."""
         try:
-            named = {"language": self.language, "language_name": self.language_name}
+            named = {"language": self.language, "language_name": self._names[role]}
             return self._sandbox.rendered(self._templates[role], named | variables)
         except (TemplateError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
             raise CatalogError(
@@ -156,11 +158,6 @@ class PromptSet:
                 where=str(self._paths[role]),
                 hint="Fix the template; bench/prompts/__init__.py lists the variables it gets.",
             ) from None
-
-
-def _template_path(folder: Path, role: str, language: str) -> Path:
-    own = folder / f"{role}.{language}.jinja"
-    return own if own.exists() else folder / f"{role}.jinja"
 
 
 def _compiled(sandbox: Sandbox, text: str, path: Path) -> Template:

@@ -24,7 +24,7 @@ from bench.site.context import BoardContext, Page
 from bench.site.conversation_pages import PlayerJob, PlayerResult, PlayerSummary, Setup
 from bench.site.evidence import BoardEvidence, evidence_of
 from bench.site.indexes import search_files, sitemap
-from bench.site.labels import SuiteLabel, judge_names, language_name
+from bench.site.labels import SuiteLabel, judge_names
 from bench.site.lists import lists_for
 from bench.site.measures import phrase_lists
 from bench.site.output import OutputFolder
@@ -185,7 +185,7 @@ class _Build:
                 NavBoard(
                     path=paths.board_page(place.suite, place.language),
                     suite=place.suite,
-                    title=f"{plain(place.label.title, 40)}, {language_name(place.language)}",
+                    title=f"{plain(place.label.title, 40)}, {place.language_name}",
                 )
                 for place in places
             ],

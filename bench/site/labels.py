@@ -1,4 +1,4 @@
-"""Names that the site shows: of suites, judges and languages."""
+"""Names that the site shows: of suites, judges and criteria."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bench.slugs import slug
-from bench.suites import LANGUAGES
 
 if TYPE_CHECKING:
     from bench.catalog import Catalog
@@ -34,33 +33,6 @@ def judge_names(tree: ResultsTree, catalog: Catalog | None) -> dict[str, str]:
     names = {judge: entry.name for judge, entry in catalog.models.items() if slug(judge) in folders}
     taken = Counter([*names, *names.values()])
     return {judge: name for judge, name in names.items() if taken[name] == 1}
-
-
-_MORE_LANGUAGES = {
-    "ar": "Arabic",
-    "cs": "Czech",
-    "de": "German",
-    "es": "Spanish",
-    "fr": "French",
-    "hi": "Hindi",
-    "id": "Indonesian",
-    "it": "Italian",
-    "ko": "Korean",
-    "nl": "Dutch",
-    "pl": "Polish",
-    "pt": "Portuguese",
-    "th": "Thai",
-    "tr": "Turkish",
-    "uk": "Ukrainian",
-    "vi": "Vietnamese",
-    "zh": "Chinese",
-}
-"""Languages of published scores, besides those of suites."""
-
-
-def language_name(language: str) -> str:
-    """English name of a language code, or the code itself."""
-    return LANGUAGES.get(language) or _MORE_LANGUAGES.get(language, language)
 
 
 def label(criterion: str) -> str:

@@ -9,7 +9,8 @@ from typing import Any
 
 from bench.results import ResultsTree
 from bench.site import paths
-from bench.site.labels import SuiteLabel, language_name
+from bench.site.labels import SuiteLabel
+from bench.suites.languages import language_name
 
 
 @dataclass(frozen=True)
@@ -31,8 +32,12 @@ class BoardPlace:
         return self.judges if self.asked is None else self.asked.get((character, situation), ())
 
     @property
+    def language_name(self) -> str:
+        return language_name(self.language)
+
+    @property
     def title(self) -> str:
-        return f"{self.label.title}, {language_name(self.language)}"
+        return f"{self.label.title}, {self.language_name}"
 
 
 @dataclass(frozen=True)

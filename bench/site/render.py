@@ -17,9 +17,10 @@ from markupsafe import Markup
 from bench.records import re_asks
 from bench.replies.flaws import flaw_label
 from bench.site.charts import scale, whisker
-from bench.site.labels import label, language_name
+from bench.site.labels import label
 from bench.site.text import bdi, code, cut, plain, prose, visible
 from bench.slugs import slug
+from bench.suites.languages import language_name
 
 NOTHING = Markup('<span class="rc-none">–</span>')
 

@@ -9,8 +9,11 @@ lone surrogates, which HTML cannot hold: they are replaced by symbols.
 from __future__ import annotations
 
 import re
+from unicodedata import bidirectional
 
 from markupsafe import Markup, escape
+
+from bench.suites.languages import writing_direction
 
 _HIDDEN = re.compile(
     "[\x00-\x08\x0b\x0c\x0d\x0e-\x1f\x7f-\x9f\xad\u061c\u115f\u1160\u180e\u200b\u200e\u200f\u2028-\u202e"
@@ -69,12 +72,12 @@ def code(text: str, limit: int = 1000) -> Markup:
 
 
 def prose(text: str, kind: str, language: str = "") -> Markup:
-    """A block of text with its line breaks. ``kind``: a CSS class. ``language``: code of its language."""
+    """A block of text with its line breaks. ``kind``: a CSS class. ``language``: tag of the language due."""
     long = ' tabindex="0" role="region" aria-label="Long text, scrolls"' if is_long(text) else ""
     known = f' lang="{language}"' if _LANGUAGE.fullmatch(language) else ""
     classes = f"rc-text {kind} rc-long" if long else f"rc-text {kind}"
     shown = acted(text) if kind == "rc-message" else visible(text)
-    return Markup(f'<div class="{classes}"{long}{known} dir="auto">{shown}</div>')
+    return Markup(f'<div class="{classes}"{long}{known} dir="{_direction(text, language)}">{shown}</div>')
 
 
 _ACTION = re.compile(r"(?<![*\w])\*(?=[^\s*])[^*\r\n]{1,600}(?<=\S)\*(?![*\w])")
@@ -94,6 +97,13 @@ def acted(text: str) -> Markup:
         end = match.end()
     parts.append(str(visible(text[end:])))
     return Markup("".join(parts))
+
+
+def _direction(text: str, language: str) -> str:
+    """``rtl`` for text in a language that runs so, even if it begins with a Latin name; else ``auto``."""
+    if writing_direction(language) == "ltr":
+        return "auto"
+    return "rtl" if any(bidirectional(c) in ("R", "AL") for c in text) else "auto"
 
 
 def plain(text: str, limit: int = 200) -> str:

@@ -17,13 +17,11 @@ from bench.items import Item, read_items, read_probes
 from bench.protocol_facts import facts_of
 from bench.records import MOST_REPEATS
 from bench.slugs import NOT_SUITES, slug
+from bench.suites.languages import known_language, template_file
 from bench.suites.lorebook import LoreEntry
 from bench.suites.rotation import Rota, Scene, rota_of
 from bench.suites.scripts import Script
 from bench.toml_entries import Entry, checked_id, entry_from, located, read_text, read_toml, unknown_name
-
-LANGUAGES = {"en": "English", "ja": "Japanese", "ru": "Russian"}
-"""Language names for templates; any other language is named by its code."""
 
 FOLDER = r"^(?:[a-z0-9][a-z0-9-]*)?$"
 """What a suite may call the folder of its templates."""
@@ -300,8 +298,11 @@ def load_suite(prompts: Path, name: str, *, check: bool = True) -> Suite:
     entry = entry_from(SuiteEntry, tables, str(path), text=text)
     _check_judges(entry, path, text)
     for language in entry.languages:
-        _folder_name(language, "language", str(path))
-    scenes = Lazy(entry.languages, partial(_scenes, entry, path))
+        where = located(path, ("languages", language), text)
+        if not known_language(_folder_name(language, "language", where)):
+            hint = "Use the tag of a language that Babel knows, such as de, ja or pt-br."
+            raise CatalogError(f"unknown language {language!r}", where=where, hint=hint)
+    scenes = Lazy(entry.languages, partial(_scenes, entry, path, text))
     if check:
         dict(scenes)
     return Suite(name, path.parent.name, entry, prompts, scenes)
@@ -337,8 +338,10 @@ def _folder_name(name: str, kind: str, where: str) -> str:
     return name
 
 
-def _scenes(entry: SuiteEntry, path: Path, language: str) -> SceneSet:
-    selection, prompts, where = entry.languages[language], path.parent.parent, str(path)
+def _scenes(entry: SuiteEntry, path: Path, text: str, language: str) -> SceneSet:
+    selection, prompts = entry.languages[language], path.parent.parent
+    where = located(path, ("languages", language), text)
+    _check_templates(path.parent / entry.templates, path.parent.name, language, where)
     if (path.parent / selection.items).is_dir() and selection.items:
         folder = prompts / "characters" / language
         cards = _selected(folder, Card, selection.characters, where, "character")
@@ -353,6 +356,15 @@ def _scenes(entry: SuiteEntry, path: Path, language: str) -> SceneSet:
         _selected(prompts / "characters" / language, Card, selection.characters, where, "character"),
         _selected(prompts / "situations" / language, Situation, selection.situations, where, "situation"),
     )
+
+
+def _check_templates(folder: Path, protocol: str, language: str, where: str) -> None:
+    """Raise CatalogError for a role without a template in ``language`` and without one in English."""
+    for role in facts_of(protocol).roles:
+        if not template_file(folder, role, language)[0].exists():
+            fault = f"language {language!r} has no template of the {role} in {folder}"
+            hint = f"Write {role}.{language}.jinja there, or {role}.jinja in English for all languages."
+            raise CatalogError(fault, where=where, hint=hint)
 
 
 def _selected(folder: Path, kind: type[E], names: tuple[str, ...], where: str, what: str) -> dict[str, E]:

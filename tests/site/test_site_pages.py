@@ -16,11 +16,12 @@ from bench.results import ResultsTree
 from bench.site.build import Sources, build_site
 from bench.site.cells import summarise
 from bench.site.figures import Mark, Series, line_figure
+from bench.site.paths import conversation_page
 from bench.site.project import changelog, citation, feed, version_entries
 from bench.site.render import json_in_page
 from tests.site.hostile import BOOM
 from tests.site.site_html import Element, article, dead_links, links, parse, read, repeated_ids
-from tests.synthetic import make_tree
+from tests.synthetic import SENTENCES, make_tree
 
 FOLDER = "boards/synthetic/en"
 ROOT = Path(__file__).parents[2]
@@ -273,3 +274,19 @@ def test_a_figure_escapes_its_words() -> None:
         "a",
         "circle",
     }
+
+
+def test_a_conversation_in_hebrew_runs_from_right_to_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(SENTENCES, "he", ("Mags: שלום לך, אורח.",) * 12)
+    made = make_tree(tmp_path / "results", players=1, languages=("he",), characters=1, situations=1)
+    site = tmp_path / "site"
+    build_site(made.tree, output=site, jobs=1)
+    page = conversation_page("synthetic", "he", made.players[0], "character-1.situation-1")
+    text = (site / page).read_text(encoding="utf-8")
+    for kind in ("rc-message", "rc-card"):
+        blocks = re.findall(rf'<div class="rc-text {kind}[^>]*>', text)
+        assert blocks
+        assert all('lang="he" dir="rtl"' in block for block in blocks)
+    assert "Hebrew" in (site / "boards" / "synthetic" / "he" / "index.html").read_text(encoding="utf-8")

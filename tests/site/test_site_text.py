@@ -57,6 +57,24 @@ def test_language_of_a_text_is_only_ever_a_language_code() -> None:
     assert "lang" not in prose("x", "k", '"><script>')
 
 
+@pytest.mark.parametrize(
+    ("text", "language", "direction"),
+    [
+        ("Mags: שלום לכולם", "he", "rtl"),
+        ("*waves* مرحبا", "ar", "rtl"),
+        ("Only English here.", "he", "auto"),
+        ("שלום", "en", "auto"),
+        ("Hello", "en", "auto"),
+        ("Hello", "", "auto"),
+    ],
+)
+def test_text_in_a_language_written_from_the_right_runs_from_the_right(
+    text: str, language: str, direction: str
+) -> None:
+    """Even if it begins with a Latin name, which ``dir="auto"`` would go by."""
+    assert f' dir="{direction}"' in prose(text, "rc-message", language)
+
+
 def test_tints_cover_the_scale() -> None:
     assert [heat(None), heat(1), heat(5), heat(9), heat(-1)] == [
         "",
