@@ -14,6 +14,7 @@ TYPE_CHECKING = False  # before bench.cli, Ctrl-C prints a traceback: so import 
 if TYPE_CHECKING:
     from typing import Any
 
+    from bench.boards.compare_suite import compare_suite
     from bench.boards.loading import load_board
     from bench.chat.opening import open_chat
     from bench.run.judge_suite import judge_suite
@@ -21,10 +22,11 @@ if TYPE_CHECKING:
     from bench.site.build import build_site
 
 __version__ = "0.2.0"
-__all__ = ["build_site", "judge_suite", "load_board", "open_chat", "run_suite"]
+__all__ = ["build_site", "compare_suite", "judge_suite", "load_board", "open_chat", "run_suite"]
 
 _MODULES = {
     "build_site": "bench.site.build",
+    "compare_suite": "bench.boards.compare_suite",
     "judge_suite": "bench.run.judge_suite",
     "load_board": "bench.boards.loading",
     "open_chat": "bench.chat.opening",

@@ -356,12 +356,11 @@ class PlayerInfo(Record):
     system_extra: str = ""
 
 
-Sealed = Conversation | Judgement
-R = TypeVar("R", Conversation, Judgement)
+R = TypeVar("R", bound=Record)
 
 
-def digest_of(record: Sealed) -> str:
-    """The digest that ``record`` should have."""
+def digest_of(record: Record) -> str:
+    """The digest that ``record``, a record with a digest, should have."""
     data = record.plain()
     data.pop("digest", None)
     return sha256_of(data)

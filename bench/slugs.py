@@ -9,8 +9,8 @@ from functools import lru_cache
 MAX_LENGTH = 60
 HASH_LENGTH = 8
 
-TABLES = "published"
-NOT_SUITES = frozenset({"external", "human", TABLES})
+TABLES, COMPARED = "published", "compared"
+NOT_SUITES = frozenset({"external", "human", TABLES, COMPARED})
 """Folders of the results tree that are not suites."""
 
 _RESERVED = frozenset(

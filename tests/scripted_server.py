@@ -88,6 +88,8 @@ def plausible_text(seen: Seen) -> str:
     body = seen.body
     last = str(body["messages"][-1]["content"])
     asked = json.dumps(body.get("response_format", "")) + last
+    if "_margin" in asked:
+        return json.dumps(margins(asked, seen.digest))
     if '"band"' in asked:
         return json.dumps(banded(seen.digest), ensure_ascii=False)
     if "_score" in asked and '"scores"' not in asked:  # of one answer, by the one who asks on
@@ -132,6 +134,15 @@ def rating(digest: int) -> Json:
         score = 1 + (digest >> (4 * position)) % 10
         entry |= {f"{name}_explanation": f"'...' so I give {score}.", f"{name}_score": score}
     return entry
+
+
+def margins(asked: str, digest: int) -> Json:
+    """A valid comparison of two conversations, of the criteria that ``asked`` names."""
+    reply: Json = {"refusal_explanation": "Both answer.", "first_refuses": False, "second_refuses": False}
+    for position, name in enumerate(dict.fromkeys(re.findall(r"([a-z_]+)_margin", asked))):
+        reply[f"{name}_explanation"] = "'...' against '...'."
+        reply[f"{name}_margin"] = (digest >> (3 * position)) % 7 - 3
+    return reply
 
 
 def banded(digest: int) -> Json:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from bench.audit.boards import audit_board
+from bench.audit.comparisons import audit_compared, audit_comparisons
 from bench.audit.evidence import EvidenceAudit
 from bench.audit.findings import AuditReport, Findings, report_of
 from bench.audit.places import survey
@@ -52,12 +53,14 @@ def audit_tree(
     for board in boards:
         evidence = EvidenceAudit(tree, board, reference_of(board, suites, catalog, findings), findings)
         evidence.run()
+        audit_comparisons(tree, board, evidence, findings)
         audit_board(tree, board, suites, findings)
         models |= evidence.models
         messages |= evidence.messages.keys()
     files = sum(map(len, boards))
     if suite is None:
         files += audit_score_tables(tree.root, suites, findings)
+        files += audit_compared(tree, suites, findings)
         files += audit_published(tree.root / FOLDER, models, catalog, findings)
         files += audit_studies(tree.root, messages, findings)
     return report_of(findings, files)

@@ -12,8 +12,11 @@ from bench.audit.findings import Findings
 from bench.chat.endings import ending_of
 from bench.files import read_bytes
 from bench.protocol_facts import facts_of
-from bench.records import Cell, Conversation, Judgement, PlayerInfo, Record, canonical, sha256_of
+from bench.records import Call, Cell, Conversation, Judgement, PlayerInfo, Record, canonical, sha256_of
+from bench.replies.margins import WIDEST
 from bench.results import ResultsTree
+from bench.results.comparison_records import Comparison, OrderVerdict
+from bench.results.comparisons import comparison_path, pair_of
 
 T = TypeVar("T", bound=Record)
 
@@ -63,6 +66,39 @@ class FileAudit:
         in_place = self._in_place(record, path, lambda cell: self.tree.judgement_path(cell, record.judge))
         return record if in_place else None
 
+    def comparison(self, path: Path) -> Comparison | None:
+        """Read a comparison. None if it is unreadable or not where it belongs."""
+        record = self._record(Comparison, path)
+        if record is None:
+            return None
+        if list(record.players) != list(pair_of(*record.players)) or record.players[0] == record.players[1]:
+            self._contradiction(path, "players", "they are not two players in the order of their file names")
+        for n, verdict in enumerate(record.orders):
+            self._check_order(verdict, facts_of(record.protocol).criterion_names, path, f"orders.{n}")
+        due = comparison_path(self.tree, record)
+        if due == path:
+            return record
+        where = due.relative_to(self.tree.root).as_posix()
+        self.findings.add("misplaced", path, f"the record belongs at {where}")
+        return None
+
+    def _check_order(self, verdict: OrderVerdict, criteria: tuple[str, ...], path: Path, at: str) -> None:
+        failed = verdict.status == "failed"
+        if failed != (verdict.failure is not None) or failed == bool(verdict.margins):
+            self._contradiction(path, at, f"{verdict.status}, but its margins or failure say otherwise")
+        if verdict.failure is not None:
+            self.findings.add("failed-comparison", path, verdict.failure.reason, f"{at}.failure")
+        if len(verdict.raw) != len(verdict.calls):
+            text = f"{len(verdict.raw)} replies of {len(verdict.calls)} calls"
+            self._contradiction(path, f"{at}.raw", text)
+        if verdict.margins and criteria and verdict.margins.keys() != set(criteria):
+            self._contradiction(path, f"{at}.margins", f"the criteria are not {', '.join(sorted(criteria))}")
+        for name, margin in verdict.margins.items():
+            if abs(margin) > WIDEST:
+                text = f"{margin} is not from -{WIDEST} to {WIDEST}"
+                self._contradiction(path, f"{at}.margins.{name}", text)
+        self._check_endings(verdict.calls, path, f"{at}.calls")
+
     def _record(self, kind: type[T], path: Path) -> T | None:
         data = content(path, self.findings)
         if data is None:
@@ -98,11 +134,14 @@ class FileAudit:
             self._contradiction(path, "status", f"{record.status} {which} a failure")
         if failed:
             self.findings.add(code, path, record.failure.reason if record.failure else "no reason", "failure")
-        for n, call in enumerate(record.calls):
+        self._check_endings(record.calls, path, "calls")
+
+    def _check_endings(self, calls: tuple[Call, ...], path: Path, at: str) -> None:
+        for n, call in enumerate(calls):
             ending = ending_of(call.finish_reason)
             if call.outcome == "ok" and call.finish_reason and ending != "complete":
                 text = f"{call.finish_reason!r} is not the end of a whole answer ({ending})"
-                self.findings.add("not-whole", path, text, f"calls.{n}.finish_reason")
+                self.findings.add("not-whole", path, text, f"{at}.{n}.finish_reason")
 
     def _check_scores(self, record: Judgement, path: Path) -> None:
         facts = facts_of(record.protocol)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from bench.audit.findings import Findings
+from bench.results.comparisons import FOLDER
 from bench.slugs import NOT_SUITES
 
 JSON = re.compile(r".*\.json", re.DOTALL)
@@ -38,9 +39,10 @@ class BoardFiles:
     folder: Path
     board: Path | None = None
     players: list[PlayerFiles] = field(default_factory=list)
+    comparisons: list[Path] = field(default_factory=list)
 
     def __len__(self) -> int:
-        return sum(map(len, self.players)) + (self.board is not None)
+        return sum(map(len, self.players)) + len(self.comparisons) + (self.board is not None)
 
 
 def survey(root: Path, suite: str | None, findings: Findings) -> list[BoardFiles]:
@@ -58,7 +60,11 @@ def survey(root: Path, suite: str | None, findings: Findings) -> list[BoardFiles
 
 def _board(board: BoardFiles, findings: Findings) -> BoardFiles:
     for entry in entries(board.folder, findings):
-        if entry.is_dir():
+        if entry.is_dir() and entry.name == FOLDER:
+            for judge in folders_in(Path(entry.path), findings):
+                for scene in folders_in(judge, findings):
+                    board.comparisons += files_in(scene, JSON, findings)
+        elif entry.is_dir():
             board.players.append(_player(PlayerFiles(Path(entry.path)), findings))
         elif entry.is_file() and entry.name == "board.json":
             board.board = Path(entry.path)

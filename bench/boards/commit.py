@@ -15,6 +15,7 @@ from bench.errors import UserError
 from bench.files import write_atomically
 from bench.records import Conversation, Judgement, digest_of, messages_sha256
 from bench.results import ResultsTree, sounds_of
+from bench.results.comparisons import comparisons, comparisons_folder
 from bench.scores.board import Board, BoardRow
 from bench.scores.frame import load
 from bench.slugs import slug
@@ -159,6 +160,9 @@ def git_commit(
         changed = _changed_players(tree, board, players) if board else []
         paths += [tree.player_folder(suite_name, language, row.player) for row in changed]
         lines += [_line(board, row) for row in changed if board]
+        compared = _changed_comparisons(tree, board, impossible) if board else []
+        paths += compared
+        lines += [f"{label}: comparisons" for _ in compared]
         if _board_changed(path, board, dry_run=dry_run):
             paths.append(path)
             if not changed and not dropped:
@@ -168,14 +172,38 @@ def git_commit(
             lines.append(f"{label}: prompts and models")
         paths += needed + dropped
         lines += [f"{folder.relative_to(tree.root).as_posix()}: deleted" for folder in dropped]
-    paths = list(dict.fromkeys(paths))
-    message = ""
-    if lines:
-        title = lines[0] if len(lines) == 1 else f"{len(lines)} players' results"
-        message = f"Results: {title}\n\n" + "\n".join(lines) + "\n"
+    message = _message(lines)
     if message and not dry_run:
-        _record(paths, message)
+        _record(list(dict.fromkeys(paths)), message)
     return Commit(message, tuple(ignored), tuple(impossible))
+
+
+def _changed_comparisons(tree: ResultsTree, board: Board, impossible: list[str]) -> list[Path]:
+    """The folder of a board's comparisons, if they have changed; why they cannot be committed goes into
+    ``impossible``."""
+    folder, players = comparisons_folder(tree, board.suite, board.language), {r.player for r in board.rows}
+    if not folder.is_dir() or not _changed(folder):
+        return []
+    fault = ""
+    try:
+        for record in comparisons(tree, board.suite, board.language):
+            if record.digest != digest_of(record):
+                fault = f"{record.name} was edited (its digest does not fit)"
+            elif absent := sorted(set(record.players) - players):
+                fault = f"{record.name} is of a player that is left out, {absent[0]}"
+    except UserError as error:
+        fault = error.line()
+    if fault:
+        impossible.append(f"{board.suite} {board.language}: comparisons: {fault}.")
+    return [] if fault else [folder]
+
+
+def _message(lines: Sequence[str]) -> str:
+    """The message of a commit of these changes; empty without any."""
+    if not lines:
+        return ""
+    title = lines[0] if len(lines) == 1 else f"{len(lines)} players' results"
+    return f"Results: {title}\n\n" + "\n".join(lines) + "\n"
 
 
 def _record(paths: Sequence[Path], message: str) -> None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, fields
 from decimal import Decimal
 
 from bench.records import Call, Conversation, Judgement, Role
+from bench.results.comparison_records import Comparison
 
 
 @dataclass(frozen=True)
@@ -109,6 +110,20 @@ def cost_rows(conversations: Iterable[Conversation], judgements: Iterable[Judgem
     order = {"player": 0, "interrogator": 1, "judge": 2}
     parts = sorted(sums, key=lambda p: (p.suite, p.language, p.player, order[p.role], p.model, p.provider))
     return [CostRow(part, sums[part]) for part in parts]
+
+
+PAIRS = "(pairs)"
+"""What stands for the player in the costs of comparisons, which are of two players each."""
+
+
+def comparison_cost_rows(records: Iterable[Comparison]) -> list[CostRow]:
+    """What comparisons took, by suite, language and judge."""
+    sums: dict[Part, Took] = {}
+    for record in records:
+        for call in record.calls:
+            part = Part(record.suite, record.language, PAIRS, "judge", record.judge, call.provider)
+            sums[part] = sums.get(part, Took()) + took(call)
+    return [CostRow(part, sums[part]) for part in sorted(sums, key=lambda part: (part.model, part.provider))]
 
 
 def total(rows: Iterable[CostRow]) -> Took:

@@ -65,6 +65,16 @@ COMMANDS = {
             "bench judge pingpong-2 --reparse",
         ),
     ),
+    "compare": Listed(
+        "Run",
+        "compare:compare",
+        "Have judges compare SUITE's players in pairs.",
+        (
+            "bench plan pingpong-2 --compare",
+            "bench compare pingpong-2 -l en --max-cost 5",
+            "bench compare pingpong-2 --width 0.5",
+        ),
+    ),
     "cost": Listed(
         "Run",
         "cost:cost",
@@ -80,6 +90,12 @@ COMMANDS = {
             "bench board pingpong-2 -l en --compare-methods",
             "bench board pingpong-2 -l en --separate my-model other-model",
         ),
+    ),
+    "rating": Listed(
+        "Results",
+        "compare:rating",
+        "Print the board by rating: who wins in pairs.",
+        ("bench rating pingpong-2 -l en", "bench rating pingpong-2 -l en --criterion fluency --format json"),
     ),
     "analyse": Listed(
         "Results",

@@ -9,11 +9,12 @@ from typing import Any
 
 import click
 
-from bench.boards.costs import CostRow, Part, Took, cost_rows, total, totals
+from bench.boards.costs import CostRow, Part, Took, comparison_cost_rows, cost_rows, total, totals
 from bench.cli.options import Places, places
 from bench.errors import UserError
 from bench.records import canonical
 from bench.results import ResultsTree
+from bench.results.comparisons import comparisons
 from bench.run.progress import short
 from bench.tables import csv_table, text_table
 
@@ -57,14 +58,17 @@ def cost(
 def _rows(
     tree: ResultsTree, suite: str | None, languages: Sequence[str], players: Sequence[str]
 ) -> list[CostRow]:
-    def chosen() -> Iterator[tuple[str, str, str]]:
-        for board in tree.boards():
-            if (suite is None or board[0] == suite) and (not languages or board[1] in languages):
-                for info in tree.players(*board):
-                    if not players or info.player in players:
-                        yield (*board, info.player)
-
-    return [row for who in chosen() for row in cost_rows(tree.conversations(*who), tree.judgements(*who))]
+    rows: list[CostRow] = []
+    for board in tree.boards():
+        if (suite is not None and board[0] != suite) or (languages and board[1] not in languages):
+            continue
+        for info in tree.players(*board):
+            if not players or info.player in players:
+                who = (*board, info.player)
+                rows += cost_rows(tree.conversations(*who), tree.judgements(*who))
+        records = comparisons(tree, *board)
+        rows += comparison_cost_rows(r for r in records if not players or set(players) & set(r.players))
+    return rows
 
 
 def shown_cost(took: Took) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from bench.cli.compare import import_comparisons
 from bench.cli.options import Places, places
 from bench.errors import UserError
 from bench.suites import suite_files
@@ -81,6 +82,9 @@ def export(
 @click.group("import")
 def import_() -> None:
     """Import results of other projects."""
+
+
+import_.add_command(import_comparisons)
 
 
 @import_.command("ping-pong-bench")

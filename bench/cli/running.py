@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from bench.cli.asking import JUDGED_PLAYERS, RUN_PLAYERS, arguments, asking, spending
+from bench.cli.compare import choosing, print_plan
 from bench.cli.options import Number, Places, places
 from bench.cli.run_display import RunDisplay, print_report, stale, states
 from bench.cli.stopping import stoppable, stopped_by_budget
@@ -24,13 +25,19 @@ from bench.run.run_suite import run_suite
 
 @click.command()
 @asking(RUN_PLAYERS)
+@click.option("--compare", is_flag=True, help="Plan `bench compare` instead, with the options below.")
+@choosing
 @places
-def plan(suite: str, where: Places, **part: Any) -> None:
+def plan(suite: str, compare: bool, where: Places, **options: Any) -> None:
     """Show what SUITE still needs and what it costs.
 
     Lists conversations, calls, tokens and dollars, and makes no call. Prompts are measured and the lengths of
     answers assumed, so tokens and cost are estimates.
     """
+    if compare:
+        print_plan(suite, where, options)
+        return
+    part = {name: value for name, value in options.items() if name in Part.__dataclass_fields__}
     console = Console()
     for job in plan_suite(suite, Part(**part), where.results, where.models, where.prompts):
         console.print(f"{job.name}: {', '.join(job.players)}", highlight=False)

@@ -17,10 +17,12 @@ def all_schemas() -> dict[str, dict[str, Any]]:
     from bench.agreement.report import Agreement
     from bench.audit.findings import AuditReport
     from bench.protocols.human_likeness import LikenessLine
+    from bench.results.comparison_records import Comparison
     from bench.results.studies import STUDY_TYPES
     from bench.scores.analyses.report import Report
     from bench.scores.board import Board
     from bench.scores.designs import DesignStudy
+    from bench.scores.pairwise_records import Rating
     from bench.scores.rankmap import RankMap
     from bench.scores.rescore import Rescored
     from bench.scores.separate import Separation
@@ -29,6 +31,7 @@ def all_schemas() -> dict[str, dict[str, Any]]:
         "board": Board,
         "analyses": Report,
         "rank-map": RankMap,
+        "rating": Rating,
         "separation": Separation,
         "rescored": Rescored,
         "design": DesignStudy,
@@ -39,7 +42,7 @@ def all_schemas() -> dict[str, dict[str, Any]]:
     return {
         **{
             name: json_schema(kind, f"{name} record, {version}")
-            for name, kind in (RECORD_TYPES | STUDY_TYPES).items()
+            for name, kind in (RECORD_TYPES | {"comparison": Comparison} | STUDY_TYPES).items()
         },
         **{name: json_schema(kind, f"{name}, {version}", "serialization") for name, kind in derived.items()},
         "likeness-item": json_schema(LikenessLine, "likeness-item, one line of a data set"),

@@ -98,7 +98,7 @@ def import_scores(
         raise UserError("is empty", where=str(licence), hint="Put the text of the licence there.")
     scale = about["scale"]
     assert isinstance(scale, tuple)
-    heads, rows = _rows(path)
+    heads, rows = table_rows_of(path)
     lines = checked_lines(
         _chosen(heads, rows, columns, str(path)),
         SCENE_FIELDS if columns.grid is None else GRID_FIELDS,
@@ -146,7 +146,7 @@ def _check_name(tree: ResultsTree, name: str, suites: Collection[str], replace: 
         raise UserError("exists already", where=str(tree.table_folder(name)), hint=hint)
 
 
-def _rows(path: Path) -> tuple[list[str], Rows]:
+def table_rows_of(path: Path) -> tuple[list[str], Rows]:
     """The column names of a table, and its rows with their numbers."""
     endings = [ending.lower() for ending in path.suffixes]
     if endings[-1:] == [".gz"]:

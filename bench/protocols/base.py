@@ -79,19 +79,26 @@ class Protocol(Calls, ABC):
         self.language = language
         self.scenes = suite.language(language)
         self.sounds = Sounds()
-        self._check_suite()
         self.options: Any = entry_from(self.options_type, suite.entry.options, f"suite {suite.id}: options")
+        self._check_suite()
         self.prompts = PromptSet(suite.templates, language, self.facts.roles)
+
+    @property
+    def interrogated(self) -> bool:
+        """Whether an interrogator is asked for the user's messages."""
+        return self.facts.interrogated
 
     def _check_suite(self) -> None:
         where, name = f"suite {self.suite.id}", f"protocol {self.name}"
-        interrogated = self.facts.interrogated
+        interrogated = self.interrogated
         if interrogated and self.suite.interrogator is None:
             raise CatalogError(
                 "key 'interrogator' is missing", where=where, hint=f"Name one model: {name} needs it."
             )
         if self.suite.interrogator is not None and not interrogated:
-            raise CatalogError(f"{name} has no interrogator", where=where, hint="Remove [interrogator].")
+            why = "with scripted = true, there" if self.facts.interrogated else name
+            fault = f"{why} {'is' if self.facts.interrogated else 'has'} no interrogator"
+            raise CatalogError(fault, where=where, hint="Remove [interrogator].")
         if self.suite.entry.judge.flaws and not self.lists_flaws:
             raise CatalogError(f"{name} cannot list flaws", where=where, hint="Remove flaws from [judge].")
         where = f"{where}: languages.{self.language}"

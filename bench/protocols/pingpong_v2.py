@@ -14,6 +14,7 @@ from typing import ClassVar
 from pydantic import JsonValue
 
 from bench.chat.requests import estimated_tokens
+from bench.errors import CatalogError
 from bench.prompts.flaws import REQUEST
 from bench.protocol_facts import facts_of
 from bench.protocols.base import Estimate, Talk, strict_object
@@ -23,21 +24,58 @@ from bench.protocols.verdicts import Reading, ReadVerdict
 from bench.records import Cell, Conversation, Criterion, JudgeMode, Message, Role
 from bench.replies import Utterance, utterance, verdict
 from bench.replies.flaws import FLAWS
+from bench.toml_entries import Entry
 
 FLAW_TOKENS = 25
 """Assumed length of a turn's list of flaws, for estimates."""
+
+
+class Options(Entry):
+    """The ``[options]`` of a suite."""
+
+    scripted: bool = False
+    """The user's messages are those that each situation lists: all players answer the same ones, and no
+    interrogator is asked."""
 
 
 class PingPongV2(CardProtocol):
     """One suite of this protocol in one language."""
 
     lists_flaws: ClassVar[bool] = True
+    options_type = Options
+
+    @property
+    def scripted(self) -> bool:
+        """Whether the user's messages are fixed."""
+        return isinstance(self.options, Options) and self.options.scripted
+
+    @property
+    def interrogated(self) -> bool:
+        return not self.scripted
+
+    def _check_suite(self) -> None:
+        super()._check_suite()
+        for name, situation in self.scenes.situations.items() if self.scripted else ():
+            turns = self.suite.turns_of(situation)
+            if len(situation.messages) < turns:
+                raise CatalogError(
+                    f"{name} has {len(situation.messages)} messages for {turns} turns",
+                    where=f"suite {self.suite.id}: languages.{self.language}.situations",
+                    hint="With scripted = true, list one message for each turn, or lower max_turns.",
+                )
 
     # Fingerprints
 
     def conversation_inputs(self, cell: Cell) -> dict[str, JsonValue]:
         card, situation = self.scene(cell)
         entry = self.suite.entry
+        if self.scripted:
+            return {
+                "templates": [self.prompts.sha256("player")],
+                "card": card_facts(card),
+                "messages": list(situation.messages[: self.turns(cell)]),
+                "situation": situation.text if entry.symmetric else "",
+            }
         return {
             "templates": [self.prompts.sha256("player"), self.prompts.sha256("interrogator")],
             "card": card_facts(card),
@@ -64,17 +102,25 @@ class PingPongV2(CardProtocol):
 
     async def converse(self, cell: Cell, ask: Ask) -> Conversation:
         card, _ = self.scene(cell)
-        schema = utterance_schema(self.limit_for(self.interrogator, self.suite.entry.limits.utterance))
         talk = Talk()
         for turn in range(1, self.turns(cell) + 1):
-            prompt, read = self.asking(cell, talk.messages), self.utterance_reader(cell, turn)
-            reply = await self.interrogate(cell, turn, talk, ask, prompt, schema, read)
-            if reply is not None:
-                talk.messages.append(Message(role="user", content=reply.text))
+            said = await self._user_message(cell, turn, talk, ask)
+            if said is not None:
+                talk.messages.append(Message(role="user", content=said))
                 await self.player_turn(cell, self.player_prompt(cell, talk.messages), talk, ask, turn)
             if talk.failure is not None:
                 break
-        return self.held(cell, talk, card.summary)
+        return self.held(cell, talk, "" if self.scripted else card.summary)
+
+    async def _user_message(self, cell: Cell, turn: int, talk: Talk, ask: Ask) -> str | None:
+        """What the user says in ``turn``; None if the interrogator's reply cannot be used."""
+        if self.scripted:
+            _, situation = self.scene(cell)
+            return situation.messages[turn - 1]
+        schema = utterance_schema(self.limit_for(self.interrogator, self.suite.entry.limits.utterance))
+        prompt, read = self.asking(cell, talk.messages), self.utterance_reader(cell, turn)
+        reply = await self.interrogate(cell, turn, talk, ask, prompt, schema, read)
+        return None if reply is None else reply.text
 
     def asking(self, cell: Cell, messages: Sequence[Message]) -> str:
         """The interrogator's prompt after ``messages``."""

@@ -6,6 +6,7 @@
         (repeat 2 of a cell: <character>.<situation>.2.json)
     results/<suite>/<language>/<player>/audio/<SHA-256 of the file>.<wav, mp3 or flac>
     results/<suite>/<language>/board.json
+    results/<suite>/<language>/_comparisons/   see bench.results.comparisons
     results/published/<name>/   see bench.results.score_tables
 
 Folder and file names are slugs; the exact ids are in the records.
@@ -264,6 +265,10 @@ class ResultsTree:
         """Write player.json. Returns whether it is new or changed."""
         return self._write(self.player_folder(suite, language, info.player) / "player.json", _bytes(info))
 
+    def write(self, path: Path, record: Record, *, replace: bool = False) -> bool:
+        """Write a record at its ``path``; an existing one stays unless ``replace``."""
+        return self._write(path, _bytes(record), replace=replace)
+
     def _write(self, path: Path, data: bytes, *, replace: bool = True) -> bool:
         """Write a file of the tree, whose folders must not be links that lead out of it."""
         try:
@@ -290,7 +295,7 @@ def _cell_file(cell: Cell) -> str:
 def _folders(parent: Path) -> list[Path]:
     if not parent.is_dir():
         return []
-    return sorted(path for path in parent.iterdir() if path.is_dir() and not path.name.startswith("."))
+    return sorted(path for path in parent.iterdir() if path.is_dir() and path.name[0] not in "._")
 
 
 def _json_files(folder: Path, repeat: int | None) -> list[Path]:

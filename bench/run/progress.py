@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from bench.chat.stats import Stats
 from bench.protocol_facts import left_unclear
 from bench.records import Conversation, Judgement
+from bench.results.comparison_records import Comparison
 from bench.results.facts import Tally, count_calls
 from bench.run.jobs import Job
 
@@ -21,6 +22,9 @@ class RunReport:
     conversations_failed: int = 0
     judgements: int = 0
     judgements_failed: int = 0
+    comparisons: int = 0
+    comparisons_failed: int = 0
+    """Those with a failure in either order."""
     unclear: int = 0
     """Answers that rules could not decide; they are not failures."""
     tally: Tally = field(default_factory=dict)
@@ -35,6 +39,7 @@ class RunReport:
     """Why requests of a batch were not answered, one entry for each request."""
     planned_conversations: int = 0
     planned_judgements: int = 0
+    planned_comparisons: int = 0
     planned_calls: int = 0
     started: float = field(default_factory=time.monotonic)
 
@@ -60,6 +65,11 @@ class RunReport:
         self.judgements_failed += record.status == "failed" and not unclear
         count_calls(record, self.tally)
 
+    def comparison_done(self, record: Comparison) -> None:
+        """Count a comparison."""
+        self.comparisons += 1
+        self.comparisons_failed += any(verdict.status == "failed" for verdict in record.orders)
+
     @property
     def re_asks(self) -> int:
         """Replies that could not be used, so that the model was asked again."""
@@ -83,10 +93,15 @@ class RunReport:
     def line(self, now: float) -> str:
         """The state at ``now`` (of time.monotonic): done, failed, time left, tokens, cost."""
         stats, left = self.stats, self.seconds_left(now)
-        parts = [
+        done = [
             f"conversations {self.conversations}/{self.planned_conversations}",
             f"judgements {self.judgements}/{self.planned_judgements}",
-            f"failed {self.conversations_failed + self.judgements_failed}",
+        ]
+        if self.planned_comparisons:
+            done = [f"comparisons {self.comparisons}/{self.planned_comparisons}"]
+        parts = [
+            *done,
+            f"failed {self.conversations_failed + self.judgements_failed + self.comparisons_failed}",
             f"unclear {self.unclear}" if self.unclear else "",
             f"calls {self.calls}/{self.planned_calls}",
             f"from cache {stats.cached}" if stats.cached else "",

@@ -6,9 +6,9 @@ P(y >= k) = F(eta - t_k) and P(y <= -k) = F(-eta - t_k), F the logistic function
     eta = theta_i - theta_j + position_judge + length * dlen + self * same
 
 so that without ties and sizes it is the model of Bradley and Terry (1952). Tables of wins, ties and losses
-may use Davidson's (1970) model instead. Strengths carry a weak ridge, so that a sparse set of pairs stays
-identified. A margin is one observation, however large: taken for several wins it would make intervals too
-narrow. Errors are clustered by scene: all judges and both orders of a scene are one cluster.
+may use Davidson's (1970) model instead. Strengths and effects carry a weak ridge, so that a sparse set of
+pairs stays identified. A margin is one observation, however large: taken for several wins it would make
+intervals too narrow. Errors are clustered by scene: all judges and both orders of a scene are one cluster.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ from bench.scores.clusters import MeanError, Positions, clustered, clustered_dif
 
 Ties = Literal["cumulative", "davidson"]
 RIDGE = 0.01
-"""Precision of the prior on strengths: a standard deviation of 10, far wider than strengths ever are."""
+"""Precision of the prior on strengths and effects: a standard deviation of 10, far wider than they ever are.
+It keeps the position effect of a judge finite who always prefers the answer shown first."""
 FEW = 5
 """A margin given fewer times than this has no threshold of its own."""
 MOST_STEPS = 100
@@ -138,7 +139,7 @@ def fit(data: Comparisons, ties: Ties = "cumulative", ridge: float = RIDGE) -> F
         model = _Cumulative(linear, data.margin)
     count = len(data.players)
     penalty = np.zeros(linear.shape[1] + model.shapes)
-    penalty[:count] = ridge
+    penalty[: linear.shape[1]] = ridge
     found = _newton(model, penalty)
     scores, hessian = model.derivatives(found)
     influence = np.linalg.solve(hessian + np.diag(penalty), scores.T).T

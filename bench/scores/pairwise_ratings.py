@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
 from bench.scores.bootstrap import CONFIDENCE, NOISE_DECIMALS, Array
 from bench.scores.clusters import OWN_FROM, JudgeSpread, MeanError, widened
+from bench.scores.distributions import t_quantile, t_tail
 from bench.scores.pairwise import Comparisons, Fit, Ties, fit
 from bench.scores.robust import ALPHA, CORRECTION, Correction, adjusted, rank_intervals
 
@@ -35,7 +35,7 @@ def pairwise_numbers(
         made = widened(made, *spread.of_difference(first, second))
         single = widened(single, *spread.of_means(len(names)))
     pairs = _tested(made, [names[n] for n in first], [names[n] for n in second], correction)
-    reach = stats.t.ppf((1 + CONFIDENCE) / 2, single.df) * single.error
+    reach = t_quantile((1 + CONFIDENCE) / 2, single.df) * single.error
     players = pd.DataFrame(
         {
             "score": fitted.theta.round(NOISE_DECIMALS),
@@ -49,7 +49,7 @@ def pairwise_numbers(
 
 
 def _tested(made: MeanError, first: list[str], second: list[str], correction: Correction) -> pd.DataFrame:
-    p = 2 * np.asarray(stats.t.sf(np.abs(made.mean) / made.error, made.df))
+    p = 2 * t_tail(np.abs(made.mean) / made.error, made.df)
     corrected = adjusted(p, correction)
     return pd.DataFrame(
         {

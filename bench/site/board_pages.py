@@ -17,6 +17,7 @@ from bench.site.context import BoardContext, Page
 from bench.site.judge_pages import judges_page
 from bench.site.player_pages import player_page
 from bench.site.probes import probe_table
+from bench.site.rating_pages import rating_pages
 from bench.site.rescore_pages import rescore_page, scores_script
 from bench.site.scene_pages import scene_pages
 from bench.site.text import plain
@@ -33,6 +34,8 @@ def board_pages(context: BoardContext) -> Iterator[Page]:
         yield wins_page(context)
     if "rescore" in context.part_titles:
         yield rescore_page(context)
+    if (rating := context.evidence.rating) is not None:
+        yield from rating_pages(context, rating)
     if "audit" in context.part_titles:
         yield from audit_pages(context)
     if "changes-of-board" in context.part_titles:
@@ -53,6 +56,8 @@ def board_files(context: BoardContext) -> Iterator[tuple[str, bytes]]:
     yield f"{folder}/board.csv", to_csv(context.board).encode()
     analyses = context.evidence.analyses.model_dump(mode="json")
     yield f"{folder}/analyses.json", canonical(analyses).encode()
+    if (rating := context.evidence.rating) is not None:
+        yield f"{folder}/rating.json", canonical(rating.model_dump(mode="json")).encode()
     for info in () if context.rules.probes else context.infos:
         player = paths.player_folder(suite, language, info.player)
         yield f"{player}/scores.js", shard(context, info.player).encode()

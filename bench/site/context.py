@@ -183,6 +183,8 @@ class BoardContext:
             without.add("wins")
         if not self.evidence.scores:
             without.add("rescore")
+        if self.evidence.rating is None:
+            without.add("head-to-head")
         if self.published:
             without |= paths.OF_CONVERSATIONS
         return {key: title for key, title in paths.PARTS.items() if key not in without}

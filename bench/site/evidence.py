@@ -12,9 +12,11 @@ import numpy as np
 from pydantic import JsonValue
 
 from bench.boards.loading import LoadedBoard
+from bench.boards.rating import rating_beside
 from bench.catalog import Catalog
 from bench.protocol_facts import facts_of
 from bench.records import Record
+from bench.results.comparisons import has_comparisons
 from bench.scores import paper
 from bench.scores.analyses.preference import judge_models
 from bench.scores.analyses.report import Material, Report, report
@@ -25,6 +27,7 @@ from bench.scores.bootstrap import CONFIDENCE, Array
 from bench.scores.clusters import CERTAIN
 from bench.scores.distributions import t_quantile
 from bench.scores.frame import Frames
+from bench.scores.pairwise_records import Rating
 from bench.scores.planning import ScenesNeeded
 from bench.scores.robust import robust_board
 from bench.scores.separate import needed_for
@@ -158,6 +161,8 @@ class BoardEvidence:
     """All scores, for :mod:`bench.site.rescore_pages`; None where nothing can be re-scored."""
     kinds: Mapping[str, str] = field(default_factory=dict)
     """Situation to its kind, where the suite says it."""
+    rating: Rating | None = None
+    """The board by rating; None if no players were compared in pairs."""
 
     def rows_of(self, name: str) -> tuple[dict[str, JsonValue], ...]:
         """The rows of an analysis."""
@@ -222,7 +227,10 @@ def evidence_of(loaded: LoadedBoard, catalog: Catalog | None = None) -> BoardEvi
     analyses = report(Material(frames, no_turns(), judge_models(frames, catalog)), ANALYSES)
     counted = not judge_finals(frames).empty
     pairs = _pairs(frames) if counted and len(frames.players) <= PAIRS_UP_TO else {}
-    return BoardEvidence(loaded.board, analyses, counted, pairs, shipped(frames), loaded.kinds)
+    rating = None
+    if loaded.tree is not None and has_comparisons(loaded.tree, frames.suite, frames.language):
+        rating = rating_beside(loaded.tree, loaded, catalog)
+    return BoardEvidence(loaded.board, analyses, counted, pairs, shipped(frames), loaded.kinds, rating)
 
 
 def _pairs(frames: Frames) -> dict[str, dict[str, Pair]]:

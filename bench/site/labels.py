@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from bench.results.comparisons import FOLDER
 from bench.slugs import slug
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ def judge_names(tree: ResultsTree, catalog: Catalog | None) -> dict[str, str]:
     if catalog is None:
         return {}
     folders = {path.name for path in tree.root.glob("*/*/*/judgements/*")}
+    folders |= {path.name for path in tree.root.glob(f"*/*/{FOLDER}/*")}
     names = {judge: entry.name for judge, entry in catalog.models.items() if slug(judge) in folders}
     taken = Counter([*names, *names.values()])
     return {judge: name for judge, name in names.items() if taken[name] == 1}

@@ -20,13 +20,15 @@ PARTS = {
     "compare": "Compare",
     "wins": "Wins",
     "rescore": "Your scoring",
+    "head-to-head": "Head to head",
     "scenes": "Scenes",
     "judges": "Judges",
     "audit": "Audit",
     "changes-of-board": "Changes",
     "rank-maps": "Rank maps",
 }
-"""Pages beside a board, with their titles. Rank maps exist only if another list shares enough models."""
+"""Pages beside a board, with their titles. Rank maps exist only if another list shares enough models, and the
+head-to-head page only where players were compared in pairs."""
 OF_CONVERSATIONS = frozenset({"audit", "changes-of-board"})
 """Those of our own evidence only, which published scores do not have."""
 PROBE_PARTS = {"scenes": "Probes", "changes-of-board": "Changes"}
@@ -53,6 +55,13 @@ def conversation_page(suite: str, language: str, player: str, scene: str) -> str
 def side_page(suite: str, language: str, kind: str, key: str) -> str:
     """The page of a character or a situation (``kind``), by its slug."""
     return f"{board_folder(suite, language)}/{kind}s/{key}.html"
+
+
+def pair_page(suite: str, language: str, one: str, other: str, scene: str = "") -> str:
+    """The page of two players who were compared; with ``scene``, that of their comparison in it."""
+    first, second = sorted((slug(one), slug(other)))
+    folder = f"{board_folder(suite, language)}/pairs/{first}~{second}"
+    return f"{folder}/{scene}.html" if scene else f"{folder}/index.html"
 
 
 def scene_name(character: str, situation: str) -> str:
@@ -122,6 +131,10 @@ class Links:
     def scene(self, scene: str) -> str:
         """The page of a scene, with all players in it."""
         return self.path(f"{board_folder(self.suite, self.language)}/scenes/{scene}.html")
+
+    def pair(self, one: str, other: str, scene: str = "") -> str:
+        """Two players who were compared, or their comparison in one scene."""
+        return self.path(pair_page(self.suite, self.language, one, other, scene))
 
     def side(self, kind: str, key: str) -> str:
         return self.path(side_page(self.suite, self.language, kind, key))

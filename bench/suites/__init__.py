@@ -109,6 +109,8 @@ class Situation(Script):
     kind: Literal["common", "attack"]
     """A common user behaviour, or an attempt to break the character."""
     tags: tuple[str, ...] = ()
+    messages: tuple[Annotated[str, Field(min_length=1)], ...] = ()
+    """The user's messages in suites without an interrogator; one for each turn."""
 
 
 class RoleSettings(Entry):

@@ -61,6 +61,34 @@ def test_without_ties_and_sizes_it_is_the_logit_of_statsmodels() -> None:
     assert error == pytest.approx(clustered.bse[0] * np.sqrt(16 / 15), rel=1e-4)
 
 
+def test_without_other_effects_it_is_the_bradley_terry_of_evalica() -> None:
+    evalica = pytest.importorskip("evalica", reason="evalica is not installed: `make dev` installs it")
+    script = Script(TRUTH, position=(0.0,), length=0.0, own_family=0.0, cuts=(0.0,))
+    verdicts = made(script, np.random.default_rng(10))
+    first, second = ([verdicts.players[n] for n in side] for side in (verdicts.first, verdicts.second))
+    winners = [evalica.Winner.X if margin > 0 else evalica.Winner.Y for margin in verdicts.margin]
+    scores = evalica.bradley_terry(first, second, winners, tolerance=1e-12, limit=10_000).scores
+    theirs = np.log(scores.reindex(list(verdicts.players)).to_numpy())
+    bare = dataclasses.replace(verdicts, longer=verdicts.longer * 0, judge=verdicts.judge * 0)
+    # each verdict once more in the other order, so that position has no effect at all
+    mirrored = dataclasses.replace(
+        bare,
+        **{
+            name: np.concatenate([getattr(bare, name), sign * getattr(bare, other)])
+            for name, other, sign in (
+                ("first", "second", 1),
+                ("second", "first", 1),
+                ("margin", "margin", -1),
+                ("scene", "scene", 1),
+                ("judge", "judge", 1),
+                ("longer", "longer", 1),
+                ("same", "same", 1),
+            )
+        },
+    )
+    assert fit(mirrored, ridge=1e-8).theta == pytest.approx(theirs - theirs.mean(), abs=1e-4)
+
+
 def likelihood(at: Array, verdicts: Comparisons) -> float:
     """Minus the log-likelihood of margins -2..2, written out. Thresholds, then strengths, then position."""
     t_1, t_2, *rest = at

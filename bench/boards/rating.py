@@ -1,0 +1,112 @@
+"""Loads a suite's comparisons, and the board by rating that follows from them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from pathlib import Path
+
+from bench.boards.loading import LoadedBoard, load_board
+from bench.catalog import Catalog
+from bench.errors import UserError
+from bench.protocol_facts import facts_of
+from bench.records import PlayerInfo
+from bench.results import ResultsTree
+from bench.results.comparisons import comparisons
+from bench.scores.analyses.preference import JudgeModel
+from bench.scores.pairwise_board import BoardScores, rating_of
+from bench.scores.pairwise_data import MEAN, Evidence, Slot, Talk, talk_of
+from bench.scores.pairwise_records import Rating
+from bench.scores.robust import JudgesAs
+from bench.suites import Suite
+from bench.toml_entries import unknown_name
+
+
+def compared(
+    tree: ResultsTree,
+    suite: str,
+    language: str,
+    catalog: Catalog | None,
+    *,
+    repeats: Collection[int] = (),
+    version: str | None = None,
+) -> Evidence:
+    """All comparisons of a board, with what they were made of.
+
+    ``repeats``: only these samples; default: all. ``version``: only comparisons of this version.
+    """
+    infos = tuple(tree.players(suite, language))
+    talks: dict[tuple[str, Slot], Talk] = {}
+    protocol = ""
+    for info in infos:
+        for talk in tree.conversations(suite, language, info.player):
+            protocol = talk.protocol
+            if not repeats or talk.repeat in repeats:
+                talks[info.player, (talk.character, talk.situation, talk.repeat)] = talk_of(talk)
+    known = {info.player for info in infos}
+    records = tuple(
+        record
+        for record in comparisons(tree, suite, language)
+        if known.issuperset(record.players)
+        and (not repeats or record.repeat in repeats)
+        and (version is None or record.version == version)
+    )
+    judges = _judges({record.judge for record in records}, infos, catalog)
+    return Evidence(infos, facts_of(protocol).criterion_names, talks, records, judges)
+
+
+def _judges(
+    names: Collection[str], infos: Collection[PlayerInfo], catalog: Catalog | None
+) -> Mapping[str, JudgeModel]:
+    """What is known of judges, from the catalog or from a player of the same id."""
+    found = {info.player: JudgeModel(info.model, info.family) for info in infos if info.player in names}
+    if catalog is not None:
+        entries = {name: catalog.models[name] for name in names if name in catalog.models}
+        found |= {name: JudgeModel(entry.model, entry.family) for name, entry in entries.items()}
+    return found
+
+
+def load_rating(
+    tree: ResultsTree,
+    suite: str,
+    language: str,
+    *,
+    prompts: Mapping[str, Suite] | Path,
+    catalog: Catalog | None,
+    criterion: str = MEAN,
+    judges_as: JudgesAs | None = None,
+) -> Rating:
+    """The board by rating of a suite in one language.
+
+    Raises UserError if nothing has been compared, or ``criterion`` is unknown.
+    """
+    loaded = load_board(tree, suite, language, prompts=prompts, resamples=1)  # its intervals are not used
+    return rating_beside(tree, loaded, catalog, criterion, judges_as)
+
+
+def rating_beside(
+    tree: ResultsTree,
+    loaded: LoadedBoard,
+    catalog: Catalog | None,
+    criterion: str = MEAN,
+    judges_as: JudgesAs | None = None,
+) -> Rating:
+    """The board by rating of the suite and language of ``loaded``, as :func:`load_rating`."""
+    suite, language, version = loaded.frames.suite, loaded.frames.language, loaded.frames.version
+    defined = loaded.suite
+    evidence = compared(
+        tree, suite, language, catalog, repeats=defined.repeats if defined else (), version=version
+    )
+    if not evidence.records:
+        raise UserError(
+            f"no comparisons of suite {suite!r} in language {language!r}",
+            where=str(tree.root),
+            hint=f"Have judges compare its players: `bench compare {suite} --language {language}`.",
+        )
+    if criterion not in (MEAN, *evidence.criteria):
+        raise unknown_name(criterion, (MEAN, *evidence.criteria), "criterion", f"suite {suite}")
+    rows = loaded.board.rows
+    board = BoardScores(
+        {row.player: row.length_norm_score for row in rows if row.length_norm_score is not None},
+        {row.player: row.rank for row in rows if row.rank is not None},
+    )
+    return rating_of(evidence, (suite, version, language), board, criterion, judges_as)

@@ -1,0 +1,252 @@
+"""compare, rating: have judges compare players in pairs, and the board that follows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bench.cli.asking import JUDGED_PLAYERS, arguments, asking, spending
+from bench.cli.options import Number, Places, places
+from bench.run.prices import Spending
+
+if TYPE_CHECKING:
+    from bench.boards.comparing import CompareJob
+    from bench.scores.robust import JudgesAs
+
+CHOOSING = (
+    click.option(
+        "--neighbours",
+        type=click.IntRange(1, 10_000),
+        default=3,
+        show_default=True,
+        metavar="K",
+        help="Compare players within K ranks of each other, and every fifth pair at random.",
+    ),
+    click.option(
+        "--most",
+        type=click.IntRange(1, 10_000_000),
+        metavar="N",
+        help="Comparisons that each judge makes in all. Default: all pairs of neighbours in all scenes.",
+    ),
+    click.option(
+        "--rotate", is_flag=True, help="Let one judge make each comparison, in turn, rather than all judges."
+    ),
+    click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Random seed."),
+)
+
+
+def choosing(command: Any) -> Any:
+    """Add the options that say which pairs are compared."""
+    for option in reversed(CHOOSING):
+        command = option(command)
+    return command
+
+
+@click.command()
+@asking(JUDGED_PLAYERS)
+@choosing
+@click.option(
+    "--width",
+    type=Number(min=0.001),
+    metavar="W",
+    help="Stop once no 95% interval of a rating is wider than W (log odds).",
+)
+@click.option("--reparse", is_flag=True, help="Re-parse stored replies; makes no API calls.")
+@spending
+@places
+def compare(suite: str, reparse: bool, limits: Spending, where: Places, **options: Any) -> None:
+    """Have judges compare SUITE's players in pairs.
+
+    A judge reads two players' conversations of one scene, without names and in both orders, and says on each
+    criterion which is better and by how much. Players are not called again. The pairs that tell most are
+    asked first: those next to each other on the board, then those that the comparisons so far leave open.
+    Stop with Ctrl-C at any time; the same command continues. `bench rating` shows the result.
+    """
+    from bench.boards.compare_suite import compare_suite
+    from bench.cli.run_display import RunDisplay
+    from bench.cli.stopping import stoppable, stopped_by_budget
+    from bench.run.progress import money
+
+    if reparse and options["shard"]:
+        raise click.UsageError("--reparse makes no calls: leave --shard out")
+    with stoppable(), RunDisplay() as display:
+        report = compare_suite(
+            suite, **options, **arguments(where, limits), reparse=reparse, listener=display
+        )
+    if reparse:
+        for name, (seen, changed) in report.reparsed.items():
+            click.echo(f"{name}: {seen} comparisons re-parsed, {changed} changed")
+        return
+    if not report.planned_comparisons:
+        click.echo(f"{suite}: nothing to compare. More: raise --neighbours or --most.")
+        return
+    stats = report.stats
+    click.echo(
+        f"{report.comparisons} comparisons ({report.comparisons_failed} failed in an order);"
+        f" {stats.sent} requests sent, {stats.retried} of them retries, {stats.cached} replies from cache;"
+        f" {money(stats)}"
+    )
+    if report.budget_reached:
+        raise stopped_by_budget(stats)
+
+
+def print_plan(suite: str, where: Places, options: dict[str, Any]) -> None:
+    """What `bench plan --compare` prints."""
+    from bench.boards.comparing import PairPlan, plan_comparisons
+    from bench.run.jobs import Part
+
+    choosing = {name: options.pop(name) for name in ("neighbours", "most", "rotate", "seed")}
+    plan = PairPlan(**choosing)
+    for job in plan_comparisons(suite, Part(**options), plan, where.results, where.models, where.prompts):
+        for line in _plan_lines(job):
+            click.echo(line)
+
+
+def _plan_lines(job: CompareJob) -> list[str]:
+    again = job.again()
+    work = [*again, *job.next_round()]
+    states = ", ".join(f"{count} {state}" for state, count in sorted(job.states.items())) or "none yet"
+    lines = [f"{job.name}: {len(job.order)} players", f"  comparisons: {states}; {len(work)} to make"]
+    unfinished = job.evidence.unfinished()
+    lines += [
+        f"  {player}: {count} conversations did not come about and cannot be compared"
+        for player, count in sorted(unfinished.items())
+        if player in job.order
+    ]
+    if stale := job.states["stale"] - sum(item.anew for item in again):
+        lines.append(f"  {max(stale, 0)} stale comparisons move no rating; --refresh-stale repeats them")
+    for judge in job.judges:
+        own = [item for item in work if item.judge == judge]
+        if own:
+            lines.append(f"  {_cost_line(job, judge, job.estimate(own))}")
+    return lines
+
+
+def _cost_line(job: CompareJob, judge: str, guess: Any) -> str:
+    from bench.records import Usage
+    from bench.run.progress import short
+
+    usage = Usage(prompt_tokens=guess.prompt_tokens, completion_tokens=guess.completion_tokens)
+    cost = job.comparer.protocol.catalog.model(judge).cost_of(usage)
+    tokens = f"~{short(guess.prompt_tokens)} tokens in, ~{short(guess.completion_tokens)} out"
+    price = "cost unknown" if cost is None else f"about ${cost:.4f}"
+    return f"judge {judge}: {guess.calls:,} calls, {tokens}, {price}"
+
+
+@click.command()
+@click.argument("suite", metavar="SUITE")
+@click.option(
+    "--language", "-l", "languages", multiple=True, metavar="L", help="Only this language (repeatable)."
+)
+@click.option("--criterion", default="mean", show_default=True, help="Rate by this criterion alone.")
+@click.option(
+    "--judges-as",
+    type=click.Choice(["fixed", "sample"]),
+    help="What intervals and ranks hold for: these judges (fixed), or judges like these (sample)."
+    " Default: sample, where there are four judges who each compared all players.",
+)
+@click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)
+@places
+def rating(
+    suite: str,
+    languages: tuple[str, ...],
+    criterion: str,
+    judges_as: JudgesAs | None,
+    form: str,
+    where: Places,
+) -> None:
+    """Print the board by rating: who wins in pairs.
+
+    Ratings are log odds from the comparisons of `bench compare`: a player rated 1 above another wins about
+    73% of their comparisons that are not ties, once the order shown, answer length and the judge's own family
+    are accounted for. Each judge's habits follow. Refusals, and verdicts in one order only, move no rating.
+    SUITE may also be a table that `bench import comparisons` made.
+    """
+    from bench.boards.loading import all_suites, catalog_of
+    from bench.boards.rating import load_rating
+    from bench.cli.rating_text import rating_text
+    from bench.errors import UserError
+    from bench.records import canonical
+    from bench.results.compared import is_compared, read_compared
+    from bench.results.comparisons import has_comparisons
+    from bench.scores.pairwise_table import table_rating
+
+    if is_compared(where.tree(), suite):
+        made = table_rating(read_compared(where.tree(), suite), judges_as)
+        click.echo(canonical(made.model_dump(mode="json")) if form == "json" else rating_text(made), nl=False)
+        return
+    tree, suites = where.evidence(suite, languages), all_suites(where.prompts)
+    found = [language for _, language in tree.boards(suite) if has_comparisons(tree, suite, language)]
+    chosen = list(languages) or found
+    if not chosen:
+        hint = f"Have judges compare its players: `bench compare {suite}`."
+        raise UserError(f"no comparisons of suite {suite!r}", where=str(where.results), hint=hint)
+    if form == "json" and len(chosen) > 1:
+        raise UserError("json holds one language", hint=f"Choose by --language: {', '.join(chosen)}.")
+    for language in chosen:
+        made = load_rating(
+            tree,
+            suite,
+            language,
+            prompts=suites,
+            catalog=catalog_of(where.models),
+            criterion=criterion,
+            judges_as=judges_as,
+        )
+        click.echo(canonical(made.model_dump(mode="json")) if form == "json" else rating_text(made), nl=False)
+
+
+@click.command("comparisons")
+@click.argument("path", metavar="FILE", type=click.Path(exists=True, path_type=Path))
+@click.option("--name", required=True, metavar="NAME", help="Name of the table, such as other-bench.")
+@click.option("--title", required=True, metavar="TEXT", help="Name of the benchmark, for people.")
+@click.option("--language", "-l", required=True, metavar="L", help="Language of what was compared: ja.")
+@click.option("--url", required=True, metavar="URL", help="Page of the project that published the verdicts.")
+@click.option("--commit", required=True, metavar="C", help="Its commit, version, or date of the download.")
+@click.option("--licence", required=True, metavar="NAME", help="Licence of the verdicts, such as MIT.")
+@click.option("--first", default="model_a", show_default=True, metavar="COLUMN", help="Player shown first.")
+@click.option("--second", default="model_b", show_default=True, metavar="COLUMN", help="Player shown second.")
+@click.option(
+    "--winner",
+    default="winner",
+    show_default=True,
+    metavar="COLUMN",
+    help="Column that says a, b or tie, or the winner's name.",
+)
+@click.option("--margin", metavar="COLUMN", help="In place of --winner: a signed whole number.")
+@click.option(
+    "--scene", default="question_id", show_default=True, metavar="COLUMN", help="What was answered."
+)
+@click.option("--judge", "-j", default="judge", show_default=True, metavar="COLUMN", help="The judges.")
+@click.option("--one-judge", metavar="NAME", help="The only judge, if the table has no column of judges.")
+@click.option("--order-unknown", is_flag=True, help="The first player was not always the one shown first.")
+@click.option("--replace", is_flag=True, help="Replace the table that has this name.")
+@places
+def import_comparisons(
+    path: Path, name: str, replace: bool, order_unknown: bool, where: Places, **rest: Any
+) -> None:
+    """Import pairwise judgements that another project published.
+
+    FILE has a line for each verdict: .csv, .tsv, .jsonl or .parquet, also .gz. Only these figures are kept,
+    in results/compared/NAME/, with their source. `bench rating NAME` rates the players. If anything is
+    wrong, nothing is written.
+    """
+    from bench.interop.comparison_import import ComparedColumns, import_comparisons
+    from bench.results.compared import compared_folder
+    from bench.suites import suite_files
+
+    names = ("first", "second", "winner", "margin", "scene", "judge", "one_judge")
+    about = {key: rest[key] for key in ("title", "language", "url", "commit", "licence")}
+    table = import_comparisons(
+        where.tree(),
+        path,
+        name,
+        ComparedColumns(**{key: rest[key] for key in names}),
+        about | {"order_known": not order_unknown},
+        suites=suite_files(where.prompts) if where.prompts.is_dir() else (),
+        replace=replace,
+    )
+    click.echo(f"{len(table.lines)} comparisons in {compared_folder(where.tree(), name)}")
+    click.echo(f"Show the ratings: `bench rating {name}`")

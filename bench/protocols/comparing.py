@@ -1,0 +1,180 @@
+"""Has a judge compare two players' conversations of one scene, in both orders."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+from pydantic import JsonValue
+
+from bench.chat.requests import estimated_tokens
+from bench.errors import CatalogError
+from bench.prompts import PromptSet, declared_by, shown_card
+from bench.protocol_facts import ProtocolFacts, facts_of
+from bench.protocols.base import Estimate, Protocol, strict_object
+from bench.protocols.calls import READABLE, Ask, JsonSchema, failure_of, read_whole
+from bench.protocols.cards import card_facts
+from bench.records import Call, Conversation, Failure, Message, messages_sha256, sealed, sha256_of
+from bench.replies import ReplyFault
+from bench.replies.margins import REFUSAL_REASON, REFUSALS, WIDEST, Margins, margins
+from bench.results.comparison_records import Comparison, OrderVerdict
+from bench.suites import Card
+
+FOLDER = "comparison"
+"""The folder of the judge's template in prompts/."""
+
+Pair = tuple[Conversation, Conversation]
+
+
+def comparable(facts: ProtocolFacts) -> bool:
+    """Whether conversations of a protocol can be compared: two players play one card in one situation."""
+    return facts.interrogated and facts.multi_turn and not facts.spoken and bool(facts.criteria)
+
+
+class Comparer:
+    """Compares the conversations of one suite in one language.
+
+    Raises CatalogError if the suite's protocol has no such conversations, or the template is missing.
+    """
+
+    def __init__(self, protocol: Protocol) -> None:
+        if not comparable(protocol.facts):
+            raise CatalogError(
+                f"{protocol.name} has no conversations that can be compared",
+                where=f"suite {protocol.suite.id}",
+                hint="Compare a suite whose players play a card in a situation.",
+            )
+        self.protocol = protocol
+        folder = Path(protocol.suite.prompts) / FOLDER
+        self._prompts = PromptSet(folder, protocol.language, ("judge",))
+        self._criteria = protocol.facts.criterion_names
+
+    def _card(self, character: str) -> Card:
+        return self.protocol.scenes.cards[character]
+
+    def prompt(self, first: Conversation, second: Conversation) -> str:
+        """The judge's question about two conversations, shown in this order."""
+        card = self._card(first.character)
+        talks = [[m.model_dump() for m in talk.messages] for talk in (first, second)]
+        said = [[m["content"] for m in talk if m["role"] == "user"] for talk in talks]
+        return self._prompts.render(
+            "judge",
+            **shown_card(card),
+            declared=declared_by(card),
+            criteria=[criterion.model_dump() for criterion in self.protocol.facts.criteria],
+            conversations=talks,
+            same_user=said[0] == said[1],
+        )
+
+    def schema(self, judge: str) -> JsonSchema:
+        """JSON Schema of the judge's reply."""
+        limit = self.protocol.limit_for(judge, self.protocol.suite.entry.limits.reason)
+        text: JsonSchema = {"type": "string"} | ({} if limit is None else {"maxLength": limit})
+        keys: JsonSchema = {REFUSAL_REASON: text} | {name: {"type": "boolean"} for name in REFUSALS}
+        for name in self._criteria:
+            keys[f"{name}_explanation"] = text
+            keys[f"{name}_margin"] = {"type": "integer", "enum": list(range(-WIDEST, WIDEST + 1))}
+        return strict_object(keys)
+
+    def fingerprint(self, judge: str, character: str, sha256: Sequence[str], repeat: int = 1) -> str:
+        """SHA-256 of everything that a comparison depends on. ``sha256``: of each player's messages."""
+        card = self._card(character)
+        inputs: dict[str, JsonValue] = {
+            "comparison": self._prompts.sha256("judge"),
+            "protocol": self.protocol.name,
+            "judge": self.protocol.model_facts("judge", judge),
+            "conversations": list(sha256),
+            "card": card_facts(card),
+            "declared": card.model_dump(include={"facts", "secrets", "unknown", "boundaries"}),
+            "reason_limit": self.protocol.suite.entry.limits.reason,
+        }
+        return sha256_of(inputs | ({"repeat": repeat} if repeat > 1 else {}))
+
+    def comparison_of(self, pair: Pair, judge: str, orders: tuple[OrderVerdict, OrderVerdict]) -> Comparison:
+        """The record of a judge's verdicts on ``pair``, whose players stand in the order of their slugs."""
+        cell = pair[0].cell()
+        sha256 = (messages_sha256(pair[0].messages), messages_sha256(pair[1].messages))
+        where = cell.plain()
+        del where["player"]
+        return sealed(
+            Comparison(
+                **where,
+                judge=judge,
+                players=(pair[0].player, pair[1].player),
+                fingerprint=self.fingerprint(judge, cell.character, sha256, cell.repeat),
+                conversations_sha256=sha256,
+                orders=orders,
+            )
+        )
+
+    async def order(self, pair: Pair, shown_first: int, judge: str, ask: Ask) -> OrderVerdict:
+        """Have ``judge`` compare two complete conversations in one order. A failure is a record too.
+
+        ``shown_first``: which of ``pair`` is shown first, 0 or 1.
+        """
+        first, second = pair[shown_first], pair[1 - shown_first]
+        tries = await self.protocol.ask_until_read(
+            "judge",
+            judge,
+            first.cell(),
+            [Message(role="user", content=self.prompt(first, second))],
+            partial(margins, criteria=self._criteria),
+            ask,
+            schema=self.schema(judge),
+            seed=("against", second.player),
+        )
+        calls = tuple(self.protocol.call_record(t, attempt) for attempt, t in enumerate(tries, 1))
+        raw = tuple(t.reply.text for t in tries)
+        fault = failure_of("judge", len(tries), tries[-1])
+        if fault is not None and tries[-1].fault:  # the verdict keeps all replies anyway
+            fault = fault.model_copy(update={"raw": None})
+        return _verdict(tries[-1].value, fault, raw, calls)
+
+    def estimate(self, pair: Pair) -> Estimate:
+        """Expected calls and tokens of one comparison, both orders."""
+        tokens = estimated_tokens(self.prompt(*pair))
+        reason = min(60, self.protocol.suite.entry.limits.reason // 4)
+        return Estimate(2, 2 * tokens, 2 * (len(self._criteria) + 1) * (reason + 15))
+
+
+def _verdict(
+    found: Margins | None, failure: Failure | None, raw: tuple[str, ...], calls: tuple[Call, ...]
+) -> OrderVerdict:
+    if found is None:
+        return OrderVerdict(status="failed", raw=raw, calls=calls, failure=failure)
+    return OrderVerdict(
+        status="ok",
+        margins=found.margins,
+        reasons=found.reasons,
+        refusals=found.refusals,
+        refusal_reason=found.refusal_reason,
+        repairs=found.repairs,
+        raw=raw,
+        calls=calls,
+    )
+
+
+def reread_comparison(record: Comparison) -> Comparison:
+    """``record`` with its raw replies re-parsed; equal if nothing changed. Makes no API call."""
+    criteria = facts_of(record.protocol).criterion_names
+    if not criteria:
+        return record
+    first, second = (_reread(verdict, criteria) for verdict in record.orders)
+    return sealed(record.model_copy(update={"orders": (first, second)}))
+
+
+def _reread(verdict: OrderVerdict, criteria: Sequence[str]) -> OrderVerdict:
+    """The verdict that the raw replies hold: the first readable one, as when it was asked for."""
+    for attempt, (call, text) in enumerate(zip(verdict.calls, verdict.raw, strict=False), 1):
+        if call.outcome not in READABLE and not (call.outcome == "empty" and text):
+            continue
+        try:
+            found = read_whole(partial(margins, criteria=criteria), text, call.outcome)
+        except ReplyFault as error:
+            if attempt == len(verdict.calls) and call.outcome in READABLE:
+                fault = Failure(role="judge", turn=attempt, outcome="parse_error", reason=error.fault)
+                return _verdict(None, fault, verdict.raw, verdict.calls)
+        else:
+            return _verdict(found, None, verdict.raw, verdict.calls)
+    return verdict

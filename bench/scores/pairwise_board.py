@@ -1,0 +1,331 @@
+"""Computes the board by rating from a suite's comparisons."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from bench.results.comparison_records import Comparison
+from bench.scores.bootstrap import CONFIDENCE
+from bench.scores.correlation import Correlation, correlation
+from bench.scores.distributions import t_quantile
+from bench.scores.pairwise import Fit, fit
+from bench.scores.pairwise_data import (
+    MEAN,
+    Evidence,
+    Standing,
+    balance_of,
+    comparisons_of,
+    connected,
+)
+from bench.scores.pairwise_ratings import Habits, habits, judges_spread, pairwise_numbers
+from bench.scores.pairwise_records import Effect, RatedJudge, RatedPair, RatedPlayer, Rating, Tally
+from bench.scores.paper import published
+from bench.scores.robust import JudgesAs, separability
+
+FEW_PAIRS = 5
+"""With fewer comparisons, a habit of a judge may be chance."""
+
+
+@dataclass(frozen=True)
+class BoardScores:
+    """The board by score, to compare with: scores and ranks by player."""
+
+    scores: Mapping[str, float]
+    ranks: Mapping[str, int]
+
+
+def rating_of(
+    evidence: Evidence,
+    suite: tuple[str, str, str],
+    board: BoardScores,
+    criterion: str = MEAN,
+    judges_as: JudgesAs | None = None,
+) -> Rating:
+    """The board by rating.
+
+    Args:
+        evidence: All comparisons of the board.
+        suite: Suite, version and language.
+        board: The board by score.
+        criterion: One criterion, or MEAN.
+        judges_as: How judges count; None: as a sample where that is known.
+    """
+    counting = evidence.counting()
+    by_judge = _by_judge(evidence, counting, criterion)
+    rated = _rated(counting, by_judge)
+    inside = {player for record in rated for player in record.players}
+    fitted, reason = _fitted(evidence, rated, criterion)
+    spread = judges_spread(fitted.data) if fitted is not None else None
+    used = None if judges_as == "fixed" else spread
+    players, pairs = pd.DataFrame(), pd.DataFrame()
+    if fitted is not None:
+        players, pairs = pairwise_numbers(fitted, used)
+    criteria = _by_criterion(evidence, rated, criterion, players)
+    rows = _rows(evidence, counting, players, criteria, board, criterion, inside, reason)
+    return Rating(
+        suite=suite[0],
+        version=suite[1],
+        language=suite[2],
+        criteria=evidence.criteria,
+        criterion=criterion,
+        judges_as="fixed" if used is None else "sample",
+        sample_unknown=None if spread is not None else "that needs four judges who each compared all players",
+        standings=_standings(evidence, evidence.records),
+        rows=rows,
+        pairs=_pairs(evidence, counting, pairs, criterion),
+        judges=tuple(
+            _judge(evidence, judge, found, why, fitted, board, criterion)
+            for judge, (found, why) in by_judge.items()
+        ),
+        length=effect_of(fitted, "length"),
+        same_family=effect_of(fitted, "self"),
+        separability=None if fitted is None else separability(pairs),
+        agreement=_agreement({row.player: row.rating for row in rows}, board, ("rating", criterion)),
+        reason=reason,
+    )
+
+
+def quick_ratings(evidence: Evidence) -> pd.DataFrame | None:
+    """The players' table of :func:`pairwise_numbers` for these judges; None if nobody can be rated yet."""
+    counting = evidence.counting()
+    fitted, _ = _fitted(evidence, _rated(counting, _by_judge(evidence, counting, MEAN)), MEAN)
+    return None if fitted is None else pairwise_numbers(fitted)[0]
+
+
+def _rated(
+    counting: Sequence[Comparison], by_judge: Mapping[str, tuple[Habits | None, str | None]]
+) -> list[Comparison]:
+    """The comparisons that ratings follow from: by judges who say something about players, and within the
+    largest group of players that comparisons connect."""
+    usable = [record for record in counting if by_judge[record.judge][1] is None]
+    groups = connected(record.players for record in usable)
+    return [record for record in usable if record.players[0] in groups[0]]
+
+
+def _fitted(
+    evidence: Evidence, records: Sequence[Comparison], criterion: str
+) -> tuple[Fit | None, str | None]:
+    """The model fitted to ``records``, or why it cannot be."""
+    if not records:
+        return None, "no comparison counts"
+    data = comparisons_of(evidence, records, criterion)
+    if not data.margin.any():
+        return None, "no verdict prefers one player"
+    return fit(data), None
+
+
+def _standings(evidence: Evidence, records: Sequence[Comparison]) -> dict[str, int]:
+    counted: Counter[Standing] = Counter(evidence.standing(record) for record in records)
+    return {name: counted[name] for name in sorted(counted)}
+
+
+def _by_judge(
+    evidence: Evidence, counting: Sequence[Comparison], criterion: str
+) -> dict[str, tuple[Habits | None, str | None]]:
+    """Each judge's habits, and why its comparisons say nothing about players, if so."""
+    found: dict[str, tuple[Habits | None, str | None]] = {}
+    for judge in sorted({record.judge for record in evidence.records}):
+        own = [record for record in counting if record.judge == judge]
+        if not own:
+            standings = _standings(evidence, [r for r in evidence.records if r.judge == judge])
+            found[judge] = (None, _never_counts(standings))
+            continue
+        habit = habits(comparisons_of(evidence, own, criterion))[0]
+        why = None
+        if habit.ties == 1:
+            why = "it calls every pair a tie"
+        elif habit.by_position == 1 and len(own) >= FEW_PAIRS:
+            why = "it always prefers the same place, whichever player is shown there"
+        found[judge] = (habit, why)
+    return found
+
+
+def _never_counts(standings: Mapping[str, int]) -> str:
+    names = {
+        "one_order": "answered in one order only",
+        "failed": "gave no usable verdict",
+        "refusal": "saw a refusal",
+        "stale": "compared conversations that have changed since",
+    }
+    return "it never gave two verdicts that count: it " + ", ".join(
+        f"{names[name]} {count} time{'s' * (count > 1)}" for name, count in standings.items()
+    )
+
+
+def _by_criterion(
+    evidence: Evidence, records: Sequence[Comparison], criterion: str, players: pd.DataFrame
+) -> dict[str, Mapping[str, float]]:
+    """Ratings on each criterion alone."""
+    made: dict[str, Mapping[str, float]] = {}
+    for name in evidence.criteria if records else ():
+        if name == criterion:
+            made[name] = players["score"].to_dict() if len(players) else {}
+            continue
+        fitted, _ = _fitted(evidence, records, name)
+        made[name] = {} if fitted is None else dict(zip(fitted.data.players, fitted.theta, strict=True))
+    return made
+
+
+def _rows(
+    evidence: Evidence,
+    counting: Sequence[Comparison],
+    players: pd.DataFrame,
+    criteria: Mapping[str, Mapping[str, float]],
+    board: BoardScores,
+    criterion: str,
+    inside: set[str],
+    reason: str | None,
+) -> tuple[RatedPlayer, ...]:
+    tallies: dict[str, Tally] = defaultdict(Tally)
+    for record in counting:
+        balance = balance_of(record, criterion)
+        tallies[record.players[0]] = tallies[record.players[0]].plus(balance)
+        tallies[record.players[1]] = tallies[record.players[1]].plus(-balance)
+    refused, unfinished = evidence.refused(), evidence.unfinished()
+    order = {name: n for n, name in enumerate(players.index)}
+    rows = []
+    for info in sorted(evidence.players, key=lambda info: (order.get(info.player, len(order)), info.player)):
+        name = info.player
+        numbers = players.loc[name] if name in order else None
+        why = None
+        if numbers is None:
+            why = (
+                _unrated(name, tallies, inside, refused[name], unfinished[name]) if reason is None else reason
+            )
+        rows.append(
+            RatedPlayer(
+                player=name,
+                name=info.name,
+                rating=_number(numbers, "score"),
+                low=_number(numbers, "low"),
+                high=_number(numbers, "high"),
+                rank=None if numbers is None else int(numbers["rank"]),
+                rank_low=None if numbers is None else int(numbers["rank_low"]),
+                rank_high=None if numbers is None else int(numbers["rank_high"]),
+                reason=why,
+                criteria={key: _known(values.get(name)) for key, values in criteria.items()},
+                tally=tallies[name],
+                refusals=refused[name],
+                unfinished=unfinished[name],
+                score=board.scores.get(name),
+                score_rank=board.ranks.get(name),
+            )
+        )
+    return tuple(rows)
+
+
+def _unrated(
+    player: str, tallies: Mapping[str, Tally], inside: set[str], refusals: int, unfinished: int
+) -> str:
+    if player in tallies and player not in inside:
+        return "no chain of comparisons leads from it to the other players"
+    parts = []
+    if refusals:
+        parts.append(f"it refused in {refusals} comparison{'s' * (refusals > 1)}")
+    if unfinished:
+        parts.append(f"{unfinished} of its conversations did not come about")
+    return "; ".join(["no comparison of it counts", *parts])
+
+
+def _pairs(
+    evidence: Evidence, counting: Sequence[Comparison], tested: pd.DataFrame, criterion: str
+) -> tuple[RatedPair, ...]:
+    """Every pair with a comparison that counts."""
+    own: dict[tuple[str, str], list[Comparison]] = defaultdict(list)
+    for record in counting:
+        own[record.players].append(record)
+    tests = {
+        frozenset((row["player"], row["other"])): row
+        for row in (tested.to_dict("records") if len(tested) else ())
+    }
+    made = []
+    for (player, other), records in sorted(own.items()):
+        tally = Tally()
+        criteria: dict[str, Tally] = defaultdict(Tally)
+        sides: dict[str, dict[str, Tally]] = {
+            "character": defaultdict(Tally),
+            "situation": defaultdict(Tally),
+        }
+        for record in records:
+            balance = balance_of(record, criterion)
+            tally = tally.plus(balance)
+            for name in evidence.criteria:
+                criteria[name] = criteria[name].plus(balance_of(record, name))
+            for side, counts in sides.items():
+                key = getattr(record, side)
+                counts[key] = counts[key].plus(balance)
+        test = tests.get(frozenset((player, other)))
+        sign = 1 if test is None or test["player"] == player else -1
+        made.append(
+            RatedPair(
+                player=player,
+                other=other,
+                tally=tally,
+                by_criterion=dict(criteria),
+                by_character=dict(sides["character"]),
+                by_situation=dict(sides["situation"]),
+                difference=None if test is None else _known(sign * float(test["difference"])),
+                p_adjusted=None if test is None else _known(float(test["p_adjusted"])),
+                separated=test is not None and bool(test["separated"]),
+            )
+        )
+    return tuple(made)
+
+
+def _judge(
+    evidence: Evidence,
+    judge: str,
+    found: Habits | None,
+    why: str | None,
+    fitted: Fit | None,
+    board: BoardScores,
+    criterion: str,
+) -> RatedJudge:
+    own = [record for record in evidence.records if record.judge == judge]
+    alone, _ = _fitted(evidence, [r for r in evidence.counting() if r.judge == judge], criterion)
+    theta = {} if alone is None else dict(zip(alone.data.players, map(float, alone.theta), strict=True))
+    position = None if why else effect_of(fitted, f"position:{judge}")
+    return RatedJudge(
+        judge=judge,
+        standings=_standings(evidence, own),
+        left_out=why,
+        ties=None if found is None else _known(found.ties),
+        first=None if found is None else _known(found.first),
+        flipped=None if found is None else _known(found.flipped),
+        by_position=None if found is None else _known(found.by_position),
+        cycles=None if found is None else _known(found.cycles),
+        position=position,
+        agreement=_agreement({} if why else theta, board, ("judge", judge)),
+    )
+
+
+def _agreement(
+    ratings: Mapping[str, float | None], board: BoardScores, key: Sequence[str | int]
+) -> Correlation:
+    both = [name for name, rating in sorted(ratings.items()) if rating is not None and name in board.scores]
+    values = [value for name in both if (value := ratings[name]) is not None]
+    return correlation("spearman", values, [board.scores[name] for name in both], key)
+
+
+def effect_of(fitted: Fit | None, name: str) -> Effect | None:
+    """An effect of the model by name; None if it is not known."""
+    found = None if fitted is None else fitted.effect(name)
+    if found is None:
+        return None
+    estimate, error, df = found
+    reach = float(t_quantile((1 + CONFIDENCE) / 2, df)) * error
+    return Effect(estimate=published(estimate), low=_known(estimate - reach), high=_known(estimate + reach))
+
+
+def _number(row: pd.Series | None, name: str) -> float | None:
+    return None if row is None else _known(row[name])
+
+
+def _known(value: float | None) -> float | None:
+    return None if value is None or math.isnan(value) or np.isinf(value) else published(float(value))

@@ -1,0 +1,185 @@
+"""The head-to-head page of a board, and the pages of its pairs and comparisons."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from bench.records import Cell, Conversation, numbered
+from bench.results.comparison_records import Comparison, OrderVerdict
+from bench.results.comparisons import comparison_path, comparisons
+from bench.scores.pairwise_data import balance_of
+from bench.scores.pairwise_records import RatedPair, Rating, Tally
+from bench.site import paths
+from bench.site.context import BoardContext, Page
+from bench.site.places import record_link
+
+MOST_IN_MATRIX = 40
+"""Players in the matrix; more would not fit a page."""
+CACHED = 64
+"""Conversations kept in memory while comparison pages are written."""
+
+
+@dataclass(frozen=True)
+class Meeting:
+    """What one player's row of the matrix says about another player."""
+
+    tally: Tally
+    separated: bool
+    ahead: bool
+    """Whether the row's player has the higher rating."""
+
+    @property
+    def share(self) -> float | None:
+        """Share of wins, a tie being half a win."""
+        total = self.tally.total
+        return (self.tally.wins + self.tally.ties / 2) / total if total else None
+
+
+def rating_pages(context: BoardContext, rating: Rating) -> Iterator[Page]:
+    """The head-to-head page, then a page for each pair and for each of their comparisons."""
+    records: dict[tuple[str, str], list[Comparison]] = defaultdict(list)
+    known = set(context.names)
+    for record in comparisons(context.tree, context.place.suite, context.place.language):
+        if known.issuperset(record.players):
+            records[record.players].append(record)
+    rated = {(pair.player, pair.other): pair for pair in rating.pairs}
+    yield _head_to_head(context, rating)
+    talk = _Reader(context)
+    for players, own in sorted(records.items()):
+        scenes: dict[str, list[Comparison]] = defaultdict(list)
+        for record in own:
+            scenes[_scene_of(record)].append(record)
+        yield _pair_page(context, players, rated.get(players), scenes)
+        for scene, compared in sorted(scenes.items()):
+            pair = talk(players[0], compared[0]), talk(players[1], compared[0])
+            yield _comparison_page(context, players, scene, compared, pair)
+
+
+def _scene_of(record: Comparison) -> str:
+    return numbered(paths.scene_name(record.character, record.situation), record.repeat)
+
+
+def _head_to_head(context: BoardContext, rating: Rating) -> Page:
+    order = [row.player for row in rating.rows if row.rating is not None][:MOST_IN_MATRIX]
+    place = {player: n for n, player in enumerate(order)}
+    cells: dict[tuple[str, str], Meeting] = {}
+    for pair in rating.pairs:
+        if pair.player in place and pair.other in place:
+            ahead = place[pair.player] < place[pair.other]
+            cells[pair.player, pair.other] = Meeting(pair.tally, pair.separated, ahead)
+            tally = Tally(wins=pair.tally.losses, ties=pair.tally.ties, losses=pair.tally.wins)
+            cells[pair.other, pair.player] = Meeting(tally, pair.separated, not ahead)
+    values = {"rating": rating, "order": order, "cells": cells, "left_over": len(rating.rows) - len(order)}
+    return context.part_page("head-to-head", values)
+
+
+def _pair_page(
+    context: BoardContext,
+    players: tuple[str, str],
+    pair: RatedPair | None,
+    scenes: Mapping[str, Sequence[Comparison]],
+) -> Page:
+    path = paths.pair_page(context.place.suite, context.place.language, *players)
+    names = [context.names[player] for player in players]
+    heading = f"{names[0]} and {names[1]}"
+    tables: list[tuple[str, list[tuple[str, Tally]]]] = []
+    if pair is not None:
+        sides = {"Character": context.characters, "Situation": context.situations}
+        counted = {"Character": pair.by_character, "Situation": pair.by_situation}
+        tables = [("Criterion", list(pair.by_criterion.items()))]
+        for title, named in sides.items():
+            name_of = {side.id: side.name for side in named}
+            tables.append((title, [(name_of.get(k, k), tally) for k, tally in counted[title].items()]))
+    values = {
+        "players": players,
+        "pair": pair,
+        "tables": tables,
+        "scenes": {
+            scene: [(record.judge, _outcome(record)) for record in records]
+            for scene, records in sorted(scenes.items())
+        },
+        "titles": context.scenes,
+    }
+    return context.page(path, "conversation", "pair", values, f"{heading}: {context.title}", heading)
+
+
+def _outcome(record: Comparison) -> tuple[str, float | None]:
+    """What a comparison ended as, and by how much the first player leads (None: it does not count)."""
+    if any(verdict.status == "failed" for verdict in record.orders):
+        return "failed", None
+    if any(any(verdict.refusals) for verdict in record.orders):
+        return "refusal", None
+    balance = balance_of(record)
+    return ("first" if balance > 0 else "second" if balance < 0 else "tie"), balance
+
+
+def _comparison_page(
+    context: BoardContext,
+    players: tuple[str, str],
+    scene: str,
+    records: Sequence[Comparison],
+    talks: tuple[Conversation | None, Conversation | None],
+) -> Page:
+    path = paths.pair_page(context.place.suite, context.place.language, *players, scene)
+    cell = context.scenes.get(paths.scene_name(records[0].character, records[0].situation))
+    name = cell.name if cell is not None else scene
+    names = [context.names[player] for player in players]
+    values = {
+        "players": players,
+        "scene": scene,
+        "talks": talks,
+        "turns": _turns(talks),
+        "name": name,
+        "verdicts": [(record, _outcome(record), [_shown(record, n) for n in range(2)]) for record in records],
+        "records": [
+            record_link(context.tree, context.source_url, comparison_path(context.tree, record))
+            for record in records
+        ],
+    }
+    heading = f"{names[0]} and {names[1]}: {name}"
+    return context.page(path, "conversation", "comparison", values, f"{heading}: {context.title}", heading)
+
+
+def _shown(record: Comparison, order: int) -> tuple[str, OrderVerdict]:
+    """The player shown first in an order, and the verdict."""
+    return record.players[order], record.orders[order]
+
+
+def _turns(talks: Sequence[Conversation | None]) -> list[list[list[tuple[str, str]]]]:
+    """By turn, each player's messages as (role, text)."""
+    sides: list[list[list[tuple[str, str]]]] = []
+    for talk in talks:
+        turns: list[list[tuple[str, str]]] = []
+        for message in talk.messages if talk is not None else ():
+            if message.role == "user" or not turns:
+                turns.append([])
+            turns[-1].append((message.role, message.content))
+        sides.append(turns)
+    count = max(map(len, sides), default=0)
+    return [[side[n] if n < len(side) else [] for side in sides] for n in range(count)]
+
+
+class _Reader:
+    """Reads conversations, a few of which stay in memory."""
+
+    def __init__(self, context: BoardContext) -> None:
+        self._tree = context.tree
+        self._cached = lru_cache(CACHED)(self._tree.conversation)
+
+    def __call__(self, player: str, record: Comparison) -> Conversation | None:
+        """The conversation of ``player`` that ``record`` compared."""
+        return self._cached(
+            Cell(
+                suite=record.suite,
+                version=record.version,
+                protocol=record.protocol,
+                language=record.language,
+                player=player,
+                character=record.character,
+                situation=record.situation,
+                repeat=record.repeat,
+            )
+        )
