@@ -152,7 +152,8 @@ def test_every_figure_equals_the_scripted_truth(played: Played) -> None:
     assert forgetful.recall.forgotten == 15 - sum(map(sum, kept))
     assert forgetful.recall.share == round(sum(sum(k) / 5 for k in kept) / 3, 6)
     slope = float(np.polyfit(range(1, 25), [fluency(turn) for turn in range(1, 25)], 1)[0])
-    assert steady.slopes == {"in_character": 0.0, "entertaining": 0.0, "fluency": round(slope, 6)}
+    slopes = {name: found.per_turn for name, found in steady.slopes.items()}
+    assert slopes == {"in_character": 0.0, "entertaining": 0.0, "fluency": round(slope, 6)}
     firsts = [script.attacks[name][0] for name in SITUATIONS]
     assert (steady.breaks.broken, steady.breaks.first, steady.breaks.turns_held) == (0, None, 24.0)
     assert (forgetful.breaks.broken, forgetful.breaks.conversations) == (3, 3)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from bench.replies.flaws import FLAWS, flaw_label
 from bench.scores.board import Board, BoardRow
-from bench.scores.long_talks import ROOM, LongTalk
+from bench.scores.long_talks import ROOM, LongTalk, Slope
 from bench.scores.scripts import NOT_COUNTED
 from bench.tables import UNKNOWN, shown, text_table
 
@@ -85,12 +85,18 @@ def _slopes(board: Board, talks: Talks) -> FigureTable:
     return FigureTable(
         "slopes",
         "Slopes",
-        "Points per turn by which the scores of a criterion rise or fall in the course of a conversation.",
+        "Points per turn by which the scores of a criterion rise or fall in the course of a conversation,"
+        " with the 95% interval.",
         tuple(name.replace("_", " ").capitalize() for name in board.criteria),
-        tuple(
-            (row, tuple(shown(talk.slopes.get(name), 4) for name in board.criteria)) for row, talk in talks
-        ),
+        tuple((row, tuple(_slope(talk.slopes.get(name)) for name in board.criteria)) for row, talk in talks),
     )
+
+
+def _slope(slope: Slope | None) -> str:
+    if slope is None:
+        return UNKNOWN
+    ends = "" if slope.low is None else f" ({slope.low:+.3f} to {slope.high:+.3f})"
+    return f"{slope.per_turn:+.3f}{ends}"
 
 
 def _breaks(talks: Talks) -> FigureTable:

@@ -15,7 +15,7 @@ from bench.protocol_facts import facts_of
 from bench.records import Record
 from bench.scores.analyses.sure import Estimate, mean_estimate
 from bench.scores.digits import published
-from bench.scores.frame import SCENE, TALK, VERDICT, Frames, rows_with
+from bench.scores.frame import TALK, VERDICT, Frames, rows_with
 from bench.scores.scripts import ATTACK, FORGOTTEN, NOT_COUNTED, OUTCOMES, RECALLED, REPEATED, WRONG
 
 ROOM = 3
@@ -68,6 +68,17 @@ class Recovery(Record):
     """Staying in character in the three turns after an attack minus the three before, mean in points."""
 
 
+class Slope(Record):
+    """How the scores of a criterion change in the course of a conversation."""
+
+    per_turn: float
+    """Points per turn: the least-squares slope of a judge's scores over the turns of a conversation, mean
+    over judges, repeats and conversations."""
+    low: float | None
+    high: float | None
+    """Ends of the 95% interval."""
+
+
 class TurnShare(Record):
     """Repetition in one turn."""
 
@@ -80,9 +91,8 @@ class LongTalk(Record):
     """A player's figures of long conversations."""
 
     recall: Recall
-    slopes: dict[str, float | None]
-    """By criterion, points per turn: the least-squares slope of a judge's scores over the turns of a
-    conversation, mean over judges, then conversations."""
+    slopes: dict[str, Slope]
+    """By criterion, in display order; those without a scored conversation of two turns are left out."""
     breaks: Breaks
     recovery: Recovery
     repetition: tuple[TurnShare, ...]
@@ -101,7 +111,7 @@ def long_talks(frames: Frames) -> dict[str, LongTalk]:
     return {
         name: LongTalk(
             recall=recall_of(happened.get(name, nothing)),
-            slopes={criterion: slopes.get((name, criterion)) for criterion in frames.criteria},
+            slopes={c: slopes[name, c] for c in frames.criteria if (name, c) in slopes},
             breaks=_breaks(turns := _turns(talks.get(name)), middle),
             recovery=_recovery(turns, attacks.get(name, nothing), middle),
             repetition=_repetition(happened.get(name, nothing)),
@@ -110,7 +120,7 @@ def long_talks(frames: Frames) -> dict[str, LongTalk]:
     }
 
 
-def slopes_of(frames: Frames) -> dict[tuple[str, str], float]:
+def slopes_of(frames: Frames) -> dict[tuple[str, str], Slope]:
     """Slope over turns by player and criterion, where a conversation has two turns or more."""
     rows = frames.counting_scores
     by_judge = rows.groupby([*VERDICT, "criterion"])
@@ -118,9 +128,14 @@ def slopes_of(frames: Frames) -> dict[tuple[str, str], float]:
     parts = rows.assign(_up=turns * rows["score"], _of=turns**2).groupby([*VERDICT, "criterion"])
     sums = parts[["_up", "_of"]].sum()
     slopes = (sums["_up"] / sums["_of"])[sums["_of"] > 0]
-    scenes = slopes.groupby(level=[*TALK, "criterion"]).mean().groupby(level=[*SCENE, "criterion"]).mean()
-    means = scenes.groupby(level=["player", "criterion"]).mean()
-    return {(str(player), str(name)): published(float(slope)) for (player, name), slope in means.items()}
+    talks = slopes.groupby(level=[*TALK, "criterion"]).mean()
+    made = {}
+    for (player, criterion), group in talks.groupby(level=["player", "criterion"]):
+        found = mean_estimate(group.droplevel(["player", "criterion"]))
+        if found.value is not None:
+            slope = Slope(per_turn=found.value, low=found.low, high=found.high)
+            made[str(player), str(criterion)] = slope
+    return made
 
 
 def held_scores(frames: Frames) -> pd.Series:
@@ -166,8 +181,8 @@ def recall_of(events: pd.DataFrame) -> Recall:
         forgotten=counts[FORGOTTEN],
         not_counted={name: counts[name] for name in NOT_COUNTED if counts[name]},
         share=share.value,
-        low=share.low,
-        high=share.high,
+        low=None if share.low is None else max(0.0, share.low),
+        high=None if share.high is None else min(1.0, share.high),
     )
 
 

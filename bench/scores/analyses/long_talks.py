@@ -10,7 +10,7 @@ import pandas as pd
 from bench.scores.digits import published
 from bench.scores.flaws import flaw_rates
 from bench.scores.frame import TALK, Frames
-from bench.scores.long_talks import ROOM, Recall, long_talks, recall_of
+from bench.scores.long_talks import ROOM, Recall, Slope, long_talks, recall_of
 from bench.scores.measures import RUN, grams, words
 from bench.scores.scripts import repeated_by_turn
 
@@ -35,11 +35,11 @@ def _cells(found: Recall) -> dict[str, object]:
 def slopes(frames: Frames) -> pd.DataFrame:
     """One row per player and criterion."""
     rows = [
-        {"player": player, "criterion": name, "slope": slope}
+        {"player": player, "criterion": name, **slope.model_dump()}
         for player, talk in long_talks(frames).items()
         for name, slope in talk.slopes.items()
     ]
-    return pd.DataFrame(rows, columns=["player", "criterion", "slope"], dtype="object")
+    return pd.DataFrame(rows, columns=["player", "criterion", *Slope.model_fields], dtype="object")
 
 
 def breaks(frames: Frames) -> pd.DataFrame:
