@@ -85,7 +85,7 @@ def _slope(context: BoardContext, ranks: Mapping[str, Mapping[str, int]]) -> Mar
             ends += f'<text class="rc-axis-z" x="{points[-1][0] + 10}" y="{points[-1][1] + 4}">{name}</text>'
         href = escape(links.player(player))
         line = f'<path class="rc-slope" d="{path}"/>'
-        parts.append(f'<a href="{href}" aria-label="{label}"><title>{label}</title>{line}{dots}{ends}</a>')
+        parts.append(f'<a href="{href}"><title>{label}</title>{line}{dots}{ends}</a>')
     return Markup(
         f'<svg class="rc-figure rc-figure--wide" viewBox="0 0 {width} {height}" role="group"'
         ' aria-labelledby="slope-t slope-d"><title id="slope-t">Rank under each judge</title>'
