@@ -1,4 +1,4 @@
-"""The card, the probe and the situation that CONTRIBUTING.md shows are accepted as they stand there."""
+"""The card, lorebook, probe and situation that CONTRIBUTING.md shows are accepted as they stand there."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import Any
 
 from bench.protocols.card_probes import Probe
 from bench.suites import Card, Situation
+from bench.suites.lorebook import entered
 from bench.toml_entries import entry_from
 from tests.replies.reading import read
-from tests.tiny import ROOT
+from tests.tiny import ROOT, said
 
 
 def shown() -> list[dict[str, Any]]:
@@ -27,8 +28,14 @@ def test_the_card_declares_what_a_card_of_ours_must() -> None:
     assert card.boundaries
 
 
+def test_the_lorebook_belongs_to_the_card() -> None:
+    card, lore, *_ = shown()
+    given = entered(entry_from(Card, card | lore, "CONTRIBUTING.md").lorebook, said("Do the lifts work?"))
+    assert len(given) == 1
+
+
 def test_the_probe_reads_its_own_answers_as_declared() -> None:
-    (table,) = shown()[1]["probe"]
+    (table,) = shown()[2]["probe"]
     name = table.pop("id")
     probe = entry_from(Probe, table, "CONTRIBUTING.md")
     assert name == "cat"
@@ -38,6 +45,6 @@ def test_the_probe_reads_its_own_answers_as_declared() -> None:
 
 
 def test_the_situation_names_no_character() -> None:
-    situation = entry_from(Situation, shown()[2], "CONTRIBUTING.md")
+    situation = entry_from(Situation, shown()[3], "CONTRIBUTING.md")
     assert situation.num_turns == 4
     assert "Quill" not in situation.text
