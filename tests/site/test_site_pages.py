@@ -12,6 +12,7 @@ from xml.etree import ElementTree
 import pytest
 
 from bench.boards.loading import load_board, stored_json
+from bench.records import Usage, canonical, sealed
 from bench.results import ResultsTree
 from bench.site.build import Sources, build_site
 from bench.site.cells import summarise
@@ -279,8 +280,17 @@ def test_a_figure_escapes_its_words() -> None:
 def test_a_conversation_in_hebrew_runs_from_right_to_left(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """And its board shows, beside the score, the tokens of reasoning that the player took."""
     monkeypatch.setitem(SENTENCES, "he", ("Mags: שלום לך, אורח.",) * 12)
     made = make_tree(tmp_path / "results", players=1, languages=("he",), characters=1, situations=1)
+    (talk,) = made.tree.conversations("synthetic", "he", made.players[0])
+    usage = Usage(prompt_tokens=9, completion_tokens=2000, reasoning_tokens=1234)
+    calls = tuple(
+        call.model_copy(update={"usage": usage if call.role == "player" else call.usage})
+        for call in talk.calls
+    )
+    path = made.tree.conversation_path(talk)
+    path.write_text(canonical(sealed(talk.model_copy(update={"calls": calls})).plain()), encoding="utf-8")
     site = tmp_path / "site"
     build_site(made.tree, output=site, jobs=1)
     page = conversation_page("synthetic", "he", made.players[0], "character-1.situation-1")
@@ -289,4 +299,6 @@ def test_a_conversation_in_hebrew_runs_from_right_to_left(
         blocks = re.findall(rf'<div class="rc-text {kind}[^>]*>', text)
         assert blocks
         assert all('lang="he" dir="rtl"' in block for block in blocks)
-    assert "Hebrew" in (site / "boards" / "synthetic" / "he" / "index.html").read_text(encoding="utf-8")
+    board = (site / "boards" / "synthetic" / "he" / "index.html").read_text(encoding="utf-8")
+    assert "Hebrew" in board
+    assert ">1\u202f234 reasoning</small>" in board
