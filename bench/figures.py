@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import re
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, Literal
 
@@ -47,23 +47,34 @@ def rendered(draw: Callable[[], Figure], form: Form, title: str, prefix: str) ->
     ``title`` goes into the file's metadata. ``prefix`` is put before every id of an SVG, so that several
     figures on one page do not share ids.
     """
+    return renderings(draw, (form,), title, prefix)[form]
+
+
+def renderings(
+    draw: Callable[[], Figure], forms: Iterable[Form], title: str, prefix: str
+) -> dict[Form, bytes]:
+    """Return one figure in several forms; see :func:`rendered`."""
     with settings():
         figure = draw()
-        out = io.BytesIO()
-        if form == "png":
-            canvas: Any = FigureCanvasAgg(figure)
-            canvas.print_png(out, metadata={"Software": None, "Title": title})
-        elif form == "pdf":
-            about = {"Creator": None, "Producer": None, "CreationDate": None, "Title": title}
-            canvas = FigureCanvasPdf(figure)
-            canvas.print_pdf(out, metadata=about)
-        else:
-            about = {"Creator": None, "Date": None, "Format": None, "Type": None, "Title": title}
-            canvas = FigureCanvasSVG(figure)
-            canvas.print_svg(out, metadata=about)
-            # matplotlib makes every link open a new window
-            svg = out.getvalue().decode("utf-8").replace(' target="_blank"', "")
-            return _own_ids(svg, prefix).encode("utf-8")
+        return {form: _saved(figure, form, title, prefix) for form in forms}
+
+
+def _saved(figure: Figure, form: Form, title: str, prefix: str) -> bytes:
+    out = io.BytesIO()
+    if form == "png":
+        canvas: Any = FigureCanvasAgg(figure)
+        canvas.print_png(out, metadata={"Software": None, "Title": title})
+    elif form == "pdf":
+        about = {"Creator": None, "Producer": None, "CreationDate": None, "Title": title}
+        canvas = FigureCanvasPdf(figure)
+        canvas.print_pdf(out, metadata=about)
+    else:
+        about = {"Creator": None, "Date": None, "Format": None, "Type": None, "Title": title}
+        canvas = FigureCanvasSVG(figure)
+        canvas.print_svg(out, metadata=about)
+        # matplotlib makes every link open a new window
+        svg = out.getvalue().decode("utf-8").replace(' target="_blank"', "")
+        return _own_ids(svg, prefix).encode("utf-8")
     return out.getvalue()
 
 

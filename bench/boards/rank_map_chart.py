@@ -69,10 +69,10 @@ def caption(made: RankMap) -> str:
 
 
 def bands_note(made: RankMap) -> str:
-    """What the open ranks of our side are."""
+    """What the bars of our side are."""
     return {
-        "pairs": "the ranks that a comparison on the same scenes, pair by pair, leaves open",
-        "intervals": "the ranks that our intervals allow",
+        "pairs": "the ranks each could hold, by comparing pairs on the same scenes",
+        "intervals": "the ranks each could hold, by our intervals",
     }[made.left_open_by]
 
 
@@ -81,7 +81,7 @@ def _number(made: Correlation) -> str:
         return f"unknown ({made.reason})"
     ends = "" if made.low is None else f", 95% interval {made.low:.2f} to {made.high:.2f}"
     p = "p < 0.001" if made.p < 0.001 else f"p = {made.p:.3f}"
-    return f"{made.value:.2f} ({p}{ends})"
+    return f"{made.value:.2f} ({p}{ends})".replace("-", "\u2212")
 
 
 def draw_rank_map(made: RankMap, links: Mapping[str, str] | None = None) -> Figure:
@@ -120,7 +120,7 @@ def draw_rank_map(made: RankMap, links: Mapping[str, str] | None = None) -> Figu
 
 
 def _bands(axes: Axes, made: RankMap, styles: Mapping[str, Style]) -> None:
-    """For each player the ranks that are left open: one upright bar each, side by side."""
+    """For each player the ranks it could hold: one upright bar each, side by side."""
     for n, model in enumerate(made.models):
         if model.our_rank_low is None or model.our_rank_high is None:
             continue
@@ -149,23 +149,13 @@ def _line(axes: Axes, model: Matched, style: Style, mover: bool, link: str | Non
     if link:
         line.set_url(link)
     axes.add_line(line)
-    if mover:
-        share = 0.3 if model.moved > 0 else 0.7
-        axes.text(
-            share,
-            model.our_rank + share * (model.their_rank - model.our_rank),
-            f"{_short(model.name)} {'▲' if model.moved > 0 else '▼'}{abs(model.moved):g}",
-            ha="center",
-            va="center",
-            fontsize=7.5,
-            color=INK,
-            zorder=6,
-            bbox={"facecolor": PAPER, "edgecolor": style.colour, "linewidth": 0.6, "pad": 1.5},
-        )
 
 
 def _names(axes: Axes, made: RankMap, links: Mapping[str, str]) -> None:
-    """Names beside their ranks, those that share a rank side by side in its row's place."""
+    """Names beside their ranks, those that share a rank side by side in its row's place.
+
+    The largest movers are bold, with the ranks they moved on the other list's side.
+    """
     ours: dict[float, list[Matched]] = {}
     theirs: dict[float, list[Matched]] = {}
     for model in made.models:
@@ -177,7 +167,8 @@ def _names(axes: Axes, made: RankMap, links: Mapping[str, str]) -> None:
                 mover = model.player in made.movers
                 name = model.name if side == "ours" else model.their_name
                 score = f"{model.our_score:.2f}" if side == "ours" else f"{model.their_score:.4g}"
-                parts = (_short(name), score, f"{rank:g}")
+                moved = f" {'▲' if model.moved > 0 else '▼'}{abs(model.moved):g}" * mover
+                parts = (_short(name) + moved * (side == "theirs"), score, f"{rank:g}")
                 text = axes.text(
                     x,
                     rank + row - (len(group) - 1) / 2,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 
 from bench.records import canonical
 from bench.scores.forms import judge_gaps, to_csv, to_json
@@ -14,6 +15,7 @@ from bench.site.board_table import robust_notes, table_values
 from bench.site.change_pages import changes_page
 from bench.site.compare_pages import compare_page
 from bench.site.context import BoardContext, Page
+from bench.site.embeds import badge_text, embed_code, embed_files
 from bench.site.judge_pages import judges_page
 from bench.site.player_pages import player_page
 from bench.site.probes import probe_table
@@ -54,10 +56,13 @@ def board_files(context: BoardContext) -> Iterator[tuple[str, bytes]]:
     folder = paths.board_folder(suite, language)
     yield f"{folder}/board.json", to_json(context.board).encode()
     yield f"{folder}/board.csv", to_csv(context.board).encode()
+    yield from embed_files(context)
     analyses = context.evidence.analyses.model_dump(mode="json")
     yield f"{folder}/analyses.json", canonical(analyses).encode()
     if (rating := context.evidence.rating) is not None:
         yield f"{folder}/rating.json", canonical(rating.model_dump(mode="json")).encode()
+    for chart in context.charts:
+        yield from ((f"{folder}/{name}", data) for name, data in chart.files.items())
     for info in () if context.rules.probes else context.infos:
         player = paths.player_folder(suite, language, info.player)
         yield f"{player}/scores.js", shard(context, info.player).encode()
@@ -86,8 +91,9 @@ def board_page(context: BoardContext) -> Page:
     path = paths.board_page(context.place.suite, context.place.language)
     if (probes := probe_table(context.board)) is not None:
         name = f"{context.title}, version {plain(context.board.version)}"
-        values = {"probes": probes, "table_title": name}
-        return context.page(path, "board", "probe-board", values, context.title, context.title)
+        values = {"probes": probes, "table_title": name, **_embed(context)}
+        page = context.page(path, "board", "probe-board", values, context.title, context.title)
+        return replace(page, description=badge_text(context))
     values = {
         **table_values(context.evidence, context.pages.judge),
         "version": context.board.version,
@@ -96,8 +102,23 @@ def board_page(context: BoardContext) -> Page:
         "stale": context.board.stale,
         "people": context.board.people,
         "judges_note": judge_gaps(context.board),
+        "charts": context.charts,
+        **_embed(context),
     }
-    return context.page(path, "board", "board", values, context.title, context.title)
+    page = context.page(path, "board", "board", values, context.title, context.title)
+    return replace(page, description=badge_text(context), image=_picture(context))
+
+
+def _picture(context: BoardContext) -> str:
+    """Path of the chart that stands for a board; empty without charts."""
+    name = next((name for chart in context.charts for name in chart.files if name.endswith(".png")), "")
+    return name and f"{paths.board_folder(context.place.suite, context.place.language)}/{name}"
+
+
+def _embed(context: BoardContext) -> dict[str, str]:
+    """Values for the template's macro."""
+    site_url = context.site_url
+    return {"badge": badge_text(context), "embed_code": embed_code(context, site_url), "site_url": site_url}
 
 
 def shard(context: BoardContext, player: str) -> str:

@@ -79,7 +79,7 @@ def columns(criteria: Sequence[str], rules: BoardRules, robust: bool = True) -> 
         Column("norm", "Score" if rules.length == "none" else "Score, length-normalised", sorted_by),
         *([] if rules.length == "none" else [before]),
         *((_FIRST,) if robust else ()),
-        *(Column(f"c-{slug(name)}", label(name), f"Mean over {unit}, by all judges") for name in criteria),
+        *(Column(column_key(name), label(name), f"Mean over {unit}, by all judges") for name in criteria),
         *(() if rules.published else _OF_ANSWERS),
         Column("conversations", "Conversations", "Complete conversations, and the number expected if more"),
         Column("failed", "Failed", "Conversations and judgements that failed"),
@@ -88,11 +88,16 @@ def columns(criteria: Sequence[str], rules: BoardRules, robust: bool = True) -> 
     ]
 
 
+def column_key(criterion: str) -> str:
+    """Key of a criterion's column."""
+    return f"c-{slug(criterion)}"
+
+
 def table_values(evidence: BoardEvidence, judge_name: Callable[[str], str]) -> dict[str, Any]:
     """Values for the table's template. ``judge_name``: gives a judge's name by its id."""
     board = evidence.board
-    axis = Axis.around(_spans(evidence))
     robust = any(row.robust is not None for row in board.rows)
+    axis = Axis.around(_spans(_of_row(row, EQUAL) for row in board.rows))
     return {
         "columns": columns(board.criteria, BoardRules.of(board.protocol), robust),
         "axis": axis,
@@ -105,7 +110,7 @@ def table_values(evidence: BoardEvidence, judge_name: Callable[[str], str]) -> d
         "judges": [(slug(judge), judge_name(judge)) for judge in evidence.by_judge],
         "has_robust": robust,
         "robust_views": list(robust_views(board)),
-        "data": board_data(evidence, axis),
+        "data": board_data(evidence),
     }
 
 
@@ -115,9 +120,9 @@ def weighting_label(name: str) -> str:
     return "equal" if name == EQUAL else f"{label(heavy).lower()} counts twice"
 
 
-def board_data(evidence: BoardEvidence, axis: Axis) -> dict[str, Any]:
+def board_data(evidence: BoardEvidence) -> dict[str, Any]:
     """What the page's script needs to filter the table and to show scores under other methods."""
-    board = evidence.board
+    board, rules = evidence.board, BoardRules.of(evidence.board.protocol)
     views: dict[str, Any] = {}
     for weighting in (EQUAL, *board.weightings):
         views[f"paper.{weighting}."] = _view(_of_row(row, weighting) for row in board.rows)
@@ -137,7 +142,9 @@ def board_data(evidence: BoardEvidence, axis: Axis) -> dict[str, Any]:
             key: [None if row.robust is None else row.robust.standing(way).first for row in board.rows]
             for key, way in robust_views(board).items()
         },
-        "axis": [axis.low, axis.high],
+        "scale": [rules.low, rules.high],
+        "names": [column_key(name) for name in board.criteria],
+        "criteria": _criteria(evidence),
         "rows": [
             {
                 "key": slug(row.player),
@@ -152,8 +159,25 @@ def board_data(evidence: BoardEvidence, axis: Axis) -> dict[str, Any]:
     }
 
 
+def _criteria(evidence: BoardEvidence) -> dict[str, list[list[float | None]]]:
+    """The criteria by one judge, by all (no judge): a list of the players' means for each criterion."""
+    board = evidence.board
+    means = {"": {row.player: row.criteria for row in board.rows}}
+    means |= {slug(judge): players for judge, players in evidence.judge_criteria.items()}
+    return {
+        judge: [[players.get(row.player, {}).get(name) for row in board.rows] for name in board.criteria]
+        for judge, players in means.items()
+    }
+
+
 def _view(numbers: Iterable[_Numbers]) -> dict[str, list[Any]]:
-    return dict(zip(_NAMES, map(list, zip(*numbers, strict=True)), strict=False))
+    rows = list(numbers)
+    axis = Axis.around(_spans(rows))
+    return {
+        **dict(zip(_NAMES, map(list, zip(*rows, strict=True)), strict=False)),
+        "axis": [axis.low, axis.high],
+        "ticks": axis.ticks,
+    }
 
 
 def _of_row(row: BoardRow, weighting: str) -> _Numbers:
@@ -196,22 +220,11 @@ def _robust(row: BoardRow, way: JudgesAs) -> _Numbers:
     return place.rank, row.robust.score, place.low, place.high, None, None, None
 
 
-def _spans(evidence: BoardEvidence) -> Iterator[tuple[float, float]]:
-    """(low, high) of every interval that the table can show."""
-    rows = evidence.board.rows
-    shown: list[WeightedScore | BoardRow] = [*rows]
-    shown += [scores for row in rows for scores in row.weightings.values()]
-    for weightings in evidence.by_judge.values():
-        shown += [scores for players in weightings.values() for scores in players.values()]
-    for scores in shown:
-        if scores.length_norm_score is not None:
-            half = scores.length_norm_ci or 0.0
-            yield scores.length_norm_score - half, scores.length_norm_score + half
-    for row in rows:
-        if row.robust is not None:
-            widest = row.robust.standing()
-            low, high = widest.low, widest.high
-            yield (row.robust.score if low is None else low), (row.robust.score if high is None else high)
+def _spans(rows: Iterable[_Numbers]) -> Iterator[tuple[float, float]]:
+    """(low, high) of every interval, or of the score without one."""
+    for _, norm, low, high, *_ in rows:
+        if norm is not None:
+            yield (norm if low is None else low), (norm if high is None else high)
 
 
 def _families(rows: Sequence[BoardRow]) -> list[tuple[str, str]]:

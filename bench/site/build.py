@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,13 +24,12 @@ from bench.site.change_pages import feed_entries
 from bench.site.context import BoardContext, Page
 from bench.site.conversation_pages import PlayerJob, PlayerResult, PlayerSummary, Setup
 from bench.site.evidence import BoardEvidence, evidence_of
+from bench.site.home import PART, part_values
 from bench.site.indexes import search_files, sitemap
 from bench.site.labels import SuiteLabel, judge_names
 from bench.site.lists import lists_for
-from bench.site.measures import phrase_lists
 from bench.site.output import OutputFolder
 from bench.site.places import BoardPlace
-from bench.site.probes import ProbeTable, probe_table
 from bench.site.project import FEED, changelog, citation, feed, version_entries
 from bench.site.published import table_results
 from bench.site.render import Pages
@@ -41,8 +41,6 @@ from bench.slugs import slug
 from bench.suites import Suite
 
 ROOT = Path(__file__).resolve().parents[2]
-TOP = 5
-"""Players of each board on the home page."""
 FEW = 12
 """On boards with at most so many players, a conversation page links the scene's other conversations."""
 
@@ -173,6 +171,12 @@ class _Build:
         """All human studies."""
         return study_places(self.tree.root)
 
+    @cached_property
+    def repository(self) -> str:
+        """Where the source is: what CITATION.cff says, or else where the results can be browsed."""
+        known = citation(self.sources.citation).repository if self.sources.citation.is_file() else ""
+        return known or self.source_url
+
     def run(self, jobs: int | None) -> int:
         """Write all files. Returns the number of conversations."""
         places = [self._place(*board) for board in self.tree.boards()]
@@ -192,6 +196,7 @@ class _Build:
             self.site_url,
             changelog=self.sources.changelog,
             feed=bool(entries),
+            repository=self.repository,
         )
         judges = judge_names(self.tree, self.catalog)
         boards = self._boards(places, stage1, judges, jobs)
@@ -324,6 +329,7 @@ class _Build:
                     texts=texts,
                     pages=pages,
                     source_url=self.source_url,
+                    site_url=self.site_url,
                     siblings={
                         other.place.language: other.evidence
                         for other in boards
@@ -341,7 +347,15 @@ class _Build:
     def _write_page(self, page: Page, stage1: Stage1) -> None:
         """Write a page in its shell. Each board has a shell of its own, which marks it in the navigation."""
         shell = stage1.board_shells.get(page.path) or stage1.shells[page.kind]
-        self.folder.write(page.path, shell.fill(title=page.title, heading=page.heading, content=page.content))
+        text = shell.fill(
+            title=page.title,
+            heading=page.heading,
+            content=page.content,
+            path=page.path,
+            description=page.description,
+            image=page.image,
+        )
+        self.folder.write(page.path, text)
 
     def _write_studies(self, contexts: Sequence[BoardContext], pages: Pages, stage1: Stage1) -> None:
         """Write the page and the files of every human study."""
@@ -364,22 +378,14 @@ class _Build:
         parts: Mapping[str, Mapping[str, Any]],
     ) -> None:
         """Write the hand-written pages, with the generated parts that some of them ask for."""
+        ordered = sorted(contexts, key=lambda context: context.place.label.source is None)
         for name, text in stage1.pages.items():
-            ordered = sorted(contexts, key=lambda context: context.place.label.source is None)
-            boards = {"boards": [(context, context.links(name)) for context in ordered], "top": TOP}
-            every: dict[str, Mapping[str, Any]] = {
-                "home": boards,
-                "boards": boards,
-                "studies": {"studies": self.studies},
-                "probes": {"boards": _probe_boards(contexts, name)},
-                "phrases": {"lists": phrase_lists()},
-                **parts,
-            }
-            for part, values in every.items():
-                marker = f'<div data-dramaturg="{part}"></div>'
-                if marker in text:
-                    text = text.replace(marker, pages.render(part, values))
-            self.folder.write(name, text)
+
+            def part(marker: re.Match[str], page: str = name) -> str:
+                values = parts.get(marker[1]) or part_values(marker[1], ordered, page, self.studies)
+                return marker[0] if values is None else pages.render(marker[1], values)
+
+            self.folder.write(name, PART.sub(part, text))
 
     def _write_indexes(self, contexts: Sequence[BoardContext], stage1: Stage1) -> None:
         """Write the search index and, if the site's address is known, the sitemap."""
@@ -390,11 +396,3 @@ class _Build:
         if self.site_url:
             listed = [*stage1.pages, *(path for path, _ in found)]
             self.folder.write("sitemap.xml", sitemap(self.site_url, listed))
-
-
-def _probe_boards(
-    contexts: Sequence[BoardContext], page: str
-) -> list[tuple[BoardContext, ProbeTable, paths.Links]]:
-    """The boards of probes with their pass rates and links from ``page``."""
-    tables = [(context, probe_table(context.board)) for context in contexts]
-    return [(context, table, context.links(page)) for context, table in tables if table is not None]

@@ -17,7 +17,7 @@ UNKNOWN_SCALE = (1.0, 5.0)
 
 WIDTH = 160
 HEIGHT = 22
-MARGIN = 6
+MARGIN = 14
 
 
 @lru_cache(maxsize=4096)
@@ -51,13 +51,14 @@ class Axis:
 
     @classmethod
     def around(cls, spans: Iterable[tuple[float, float]]) -> Axis:
-        """The shortest axis that holds all (low, high), with its ends at half points."""
+        """The shortest axis that holds all (low, high) and ends at ticks."""
         ends = list(spans)
         if not ends:
             return cls(1, 5)
-        low = max(0.0, math.floor(2 * min(a for a, _ in ends)) / 2)
-        high = math.ceil(2 * max(b for _, b in ends)) / 2
-        return cls(low, max(high, low + 0.5))
+        low, high = min(a for a, _ in ends), max(b for _, b in ends)
+        step = _step(high - low)
+        low = max(0.0, math.floor(low / step) * step)
+        return cls(round(low, 6), round(max(math.ceil(high / step) * step, low + step), 6))
 
     def x(self, score: float) -> float:
         """The position of a score, in drawing units."""
@@ -65,11 +66,25 @@ class Axis:
 
     @property
     def ticks(self) -> list[float]:
-        """Positions of the ticks: every half point on a short axis, every 2 to 20 points on a long one."""
-        span = self.high - self.low
-        step = 0.5 if span <= 2 else next((s for s in (1.0, 2.0, 5.0, 10.0) if span <= 10 * s), 20.0)
-        first = math.ceil(self.low / step) * step
-        return [first + step * n for n in range(int((self.high - first) / step + 1e-9) + 1)]
+        """Positions of the ticks."""
+        step = _step(self.high - self.low)
+        return [round(self.low + step * n, 6) for n in range(int((self.high - self.low) / step + 1e-6) + 1)]
+
+
+def _step(span: float) -> float:
+    """A round distance of ticks for an axis of this length."""
+    for most, step in (
+        (0.5, 0.1),
+        (1.0, 0.2),
+        (2.0, 0.5),
+        (10.0, 1.0),
+        (20.0, 2.0),
+        (50.0, 5.0),
+        (100.0, 10.0),
+    ):
+        if span <= most + 1e-9:
+            return step
+    return 20.0
 
 
 def whisker(axis: Axis, score: float | None, half: float | None) -> Markup:
@@ -80,9 +95,9 @@ def whisker(axis: Axis, score: float | None, half: float | None) -> Markup:
     if score is not None:
         if half:
             a, b = axis.x(score - half), axis.x(score + half)
-            ends = f"M{a:g} {middle - 4:g}v8M{b:g} {middle - 4:g}v8"
+            ends = f"M{a:g} {middle - 5:g}v10M{b:g} {middle - 5:g}v10"
             parts.append(f'<path class="rc-bar" d="M{a:g} {middle:g}H{b:g}{ends}"/>')
-        parts.append(f'<circle class="rc-dot" cx="{axis.x(score):g}" cy="{middle:g}" r="4"/>')
+        parts.append(f'<circle class="rc-dot" cx="{axis.x(score):g}" cy="{middle:g}" r="3.5"/>')
     return _drawing(parts)
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from bench.scores.board import BoardRow
 from bench.site.context import BoardContext, Page
+from bench.site.labels import label
 from bench.slugs import slug
 
 MOST = 6
@@ -20,13 +22,9 @@ def compare_page(context: BoardContext) -> Page:
         "scale": [context.rules.low, context.rules.high],
         "talks": not context.published,
         "normalised": context.rules.length != "none",
+        "criteria": [label(name) for name in context.board.criteria],
         "players": {
-            slug(info.player): [
-                info.name[:80],
-                row.length_norm_score if (row := rows.get(info.player)) is not None else None,
-                row.length_norm_ci if row is not None else None,
-            ]
-            for info in infos
+            slug(info.player): [info.name[:80], *_numbers(context, rows.get(info.player))] for info in infos
         },
         "scenes": {
             scene: ", ".join(filter(None, (cell.character_name[:60], cell.situation_title[:60])))
@@ -40,3 +38,11 @@ def compare_page(context: BoardContext) -> Page:
         "scenes": context.scenes,
     }
     return context.part_page("compare", values)
+
+
+def _numbers(context: BoardContext, row: BoardRow | None) -> list[Any]:
+    """A player's score and half of its interval, criteria, refusals and length; None where unknown."""
+    if row is None:
+        return [None, None, [None] * len(context.board.criteria), None, None]
+    criteria = [row.criteria.get(name) for name in context.board.criteria]
+    return [row.length_norm_score, row.length_norm_ci, criteria, row.refusal_ratio, row.avg_length]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
@@ -27,6 +27,12 @@ from bench.site.scoring import BoardRules
 from bench.site.text import bdi, plain
 from bench.slugs import slug
 
+if TYPE_CHECKING:
+    from bench.site.chart_pages import ShownChart
+
+LEAST_CHARTED = 3
+"""Players that a chart needs: with fewer, the table says as much."""
+
 
 @dataclass(frozen=True)
 class Page:
@@ -37,6 +43,10 @@ class Page:
     title: str
     heading: Markup
     content: str
+    description: str = ""
+    """What previews of links say; empty: the title."""
+    image: str = ""
+    """Path of the picture in previews."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +76,7 @@ class BoardContext:
     """What the sides of each scene were told, from its first player's conversation."""
     pages: Pages
     source_url: str = ""
+    site_url: str = ""
     siblings: Mapping[str, BoardEvidence] = field(default_factory=dict)
     """All boards of the suite, including this one, by language."""
     lists: Sequence[Published] = ()
@@ -164,6 +175,13 @@ class BoardContext:
     def names(self) -> dict[str, str]:
         """Player to its name."""
         return {info.player: info.name for info in self.infos}
+
+    @cached_property
+    def charts(self) -> Sequence[ShownChart]:
+        """The board's charts, drawn once for its page and its files."""
+        from bench.site.chart_pages import shown_charts  # loads matplotlib
+
+        return shown_charts(self) if len(self.infos) >= LEAST_CHARTED else ()
 
     def links(self, page: str) -> Links:
         """Links of ``page`` to the pages of this board."""

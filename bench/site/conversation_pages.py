@@ -135,7 +135,7 @@ class ConversationWriter:
         content = self._pages.render("conversation", {**values, **steps})
         title = plain(f"{cell.name}: {info.name}")
         heading = bdi(" ".join(cell.name.split()), 200)
-        yield path, self._setup.shell.fill(title=title, heading=heading, content=content)
+        yield path, self._setup.shell.fill(title=title, heading=heading, content=content, path=path)
 
     def _values(
         self,

@@ -18,6 +18,7 @@ from bench.protocol_facts import facts_of
 from bench.records import Record
 from bench.results.comparisons import has_comparisons
 from bench.scores import paper
+from bench.scores.analyses.alone import criteria_alone
 from bench.scores.analyses.preference import judge_models
 from bench.scores.analyses.report import Material, Report, report
 from bench.scores.analyses.scenes import judge_finals
@@ -157,6 +158,8 @@ class BoardEvidence:
     """Whether any judgement counts."""
     pairs: Mapping[str, Mapping[str, Pair]] = field(default_factory=dict)
     """Player to other player; empty on boards with too many players."""
+    judge_criteria: Mapping[str, Mapping[str, Mapping[str, float]]] = field(default_factory=dict)
+    """Judge, player, criterion: the mean from this judge alone."""
     scores: Mapping[str, Any] | None = None
     """All scores, for :mod:`bench.site.rescore_pages`; None where nothing can be re-scored."""
     kinds: Mapping[str, str] = field(default_factory=dict)
@@ -230,7 +233,10 @@ def evidence_of(loaded: LoadedBoard, catalog: Catalog | None = None) -> BoardEvi
     rating = None
     if loaded.tree is not None and has_comparisons(loaded.tree, frames.suite, frames.language):
         rating = rating_beside(loaded.tree, loaded, catalog)
-    return BoardEvidence(loaded.board, analyses, counted, pairs, shipped(frames), loaded.kinds, rating)
+    alone = criteria_alone(frames) if counted else {}
+    return BoardEvidence(
+        loaded.board, analyses, counted, pairs, alone, shipped(frames), loaded.kinds, rating
+    )
 
 
 def _pairs(frames: Frames) -> dict[str, dict[str, Pair]]:

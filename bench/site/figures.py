@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from markupsafe import Markup, escape
 
-WIDTH, HEIGHT = 620, 220
-LEFT, RIGHT, TOP, BOTTOM = 40, 12, 12, 30
+WIDTH, HEIGHT = 420, 230
+LEFT, RIGHT, TOP, BOTTOM = 52, 8, 12, 46
 
 
 @dataclass(frozen=True)
@@ -32,8 +32,14 @@ class Series:
     marks: Sequence[Mark]
 
 
-def line_figure(ident: str, title: str, about: str, series: Sequence[Series]) -> Markup:
-    """The figure; empty if there is nothing to draw. ``ident``: prefix of its ids."""
+def line_figure(
+    ident: str,
+    title: str,
+    about: str,
+    series: Sequence[Series],
+    axes: tuple[str, str] = ("Turn", "Mean score"),
+) -> Markup:
+    """The figure; empty if there is nothing to draw. ``ident``: prefix of its ids. ``axes``: their titles."""
     marks = [mark for one in series for mark in one.marks]
     if not marks:
         return Markup("")
@@ -45,7 +51,7 @@ def line_figure(ident: str, title: str, about: str, series: Sequence[Series]) ->
 
     def x(at: int) -> float:
         share = (at - first) / (last - first) if last > first else 0.5
-        return round(LEFT + 20 + share * (WIDTH - LEFT - RIGHT - 40), 1)
+        return round(LEFT + 14 + share * (WIDTH - LEFT - RIGHT - 28), 1)
 
     def y(value: float) -> float:
         return round(TOP + (high - value) / (high - low) * (HEIGHT - TOP - BOTTOM), 1)
@@ -55,8 +61,15 @@ def line_figure(ident: str, title: str, about: str, series: Sequence[Series]) ->
     parts = [f'<path class="rc-tick" d="M{LEFT} {y(t):g}H{WIDTH - RIGHT}"/>' for t in ticks]
     parts += [f'<text class="rc-axis-y" x="{LEFT - 6}" y="{y(t) + 4:g}">{t:g}</text>' for t in ticks]
     parts += [
-        f'<text class="rc-axis-x" x="{x(at):g}" y="{HEIGHT - 8}">{at}</text>' for at in range(first, last + 1)
+        f'<text class="rc-axis-x" x="{x(at):g}" y="{HEIGHT - 26}">{at}</text>'
+        for at in range(first, last + 1)
     ]
+    middle = (TOP + HEIGHT - BOTTOM) / 2
+    centre = (LEFT + WIDTH - RIGHT) / 2
+    parts.append(
+        f'<text class="rc-axis-x" x="{centre:g}" y="{HEIGHT - 6}">{escape(axes[0])}</text>'
+        f'<text class="rc-axis-x" transform="translate(13 {middle:g}) rotate(-90)">{escape(axes[1])}</text>'
+    )
     for one in series:
         path = "".join(f"{'L' if n else 'M'}{x(m.at):g} {y(m.value):g}" for n, m in enumerate(one.marks))
         parts.append(f'<path class="rc-line rc-line--{escape(one.kind)}" d="{path}"/>')
@@ -69,7 +82,7 @@ def line_figure(ident: str, title: str, about: str, series: Sequence[Series]) ->
             link = f'<a href="{escape(mark.href)}" aria-label="{label}">'
             parts.append(f"{link}<title>{label}</title>{dot}</a>")
     return Markup(
-        f'<svg class="rc-figure" viewBox="0 0 {WIDTH} {HEIGHT}" role="group"'
+        f'<svg class="rc-figure rc-figure--line" viewBox="0 0 {WIDTH} {HEIGHT}" role="group"'
         f' aria-labelledby="{escape(ident)}-t {escape(ident)}-d">'
         f'<title id="{escape(ident)}-t">{escape(title)}</title>'
         f'<desc id="{escape(ident)}-d">{escape(about)}</desc>{"".join(parts)}</svg>'

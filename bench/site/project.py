@@ -109,6 +109,8 @@ class Citation:
     bibtex: str
     references: tuple[str, ...]
     source: str
+    repository: str = ""
+    """Address of the source; empty if the file does not say."""
 
 
 def citation(path: Path) -> Citation:
@@ -134,6 +136,7 @@ def citation(path: Path) -> Citation:
         bibtex=f"@software{{dramaturg,\n{lines}}}\n",
         references=references,
         source=source,
+        repository=str(data.get("repository-code") or ""),
     )
 
 

@@ -29,8 +29,11 @@ from bench.site.csp import with_policy
 TITLE = "RCTITLERC"
 HEADING = "RCHEADINGRC"
 CONTENT = '<div data-dramaturg="content"></div>'
+DESCRIPTION = "RCDESCRIPTIONRC"
+ADDRESS = "RCADDRESSRC"
+IMAGE = '<meta property="og:image" content="RCIMAGERC">'
 _NAV = "RCNAV{:04d}RC"
-_SLOT = re.compile(f"({TITLE}|{HEADING}|{re.escape(CONTENT)})")
+_SLOT = re.compile(f"({TITLE}|{HEADING}|{DESCRIPTION}|{ADDRESS}|{re.escape(IMAGE)}|{re.escape(CONTENT)})")
 _UNUSED = re.compile(r".*\.map|sitemap\.xml(\.gz)?|404\.html|shells/.*|assets/javascripts/lunr/.*")
 """Files that MkDocs writes and the site does not need."""
 
@@ -61,11 +64,11 @@ NAV = {
         "Judges and people": "people.md",
         "How people rate": "rating.md",
         "What users talk about": "topics.md",
-        "When something goes wrong": "faults.md",
         "About the demonstration": "demonstration.md",
     },
     "Data": {"Data": "data.md"},
-    "Take part": {"Submit a model": "submit.md", "Running at scale": "running-at-scale.md"},
+    "Take part": {"Submit a model": "submit.md"},
+    "For maintainers": {"Running at scale": "running-at-scale.md", "When something goes wrong": "faults.md"},
     "About": {"Changes": "changelog.md", "How to cite": "cite.md"},
 }
 """Sections of the navigation after the boards: titles, and files of site/pages."""
@@ -74,15 +77,38 @@ LAST = "About"
 
 
 class Shell:
-    """A rendered page with gaps for its title, heading and content."""
+    """A rendered page with gaps for its title, heading and content, and for what previews of links show."""
 
-    def __init__(self, page: str) -> None:
+    def __init__(self, page: str, site_url: str = "") -> None:
         self.page = page
+        self._site_url = site_url.rstrip("/")
         self._parts = _SLOT.split(page)
 
-    def fill(self, *, title: str, heading: Markup, content: str) -> str:
-        """The page with its gaps filled. ``title`` is plain text, the others are HTML."""
-        values = {TITLE: html.escape(title), HEADING: str(heading), CONTENT: content}
+    def fill(
+        self,
+        *,
+        title: str,
+        heading: Markup,
+        content: str,
+        path: str = "",
+        description: str = "",
+        image: str = "",
+    ) -> str:
+        """The page with its gaps filled.
+
+        ``title`` and ``description`` are plain text, ``heading`` and ``content`` HTML. ``path`` and
+        ``image`` say where the page and its picture are, for links that need the site's address.
+        """
+        values = {
+            TITLE: html.escape(title),
+            HEADING: str(heading),
+            CONTENT: content,
+            DESCRIPTION: html.escape(description or title),
+            ADDRESS: html.escape(f"{self._site_url}/{path}"),
+            IMAGE: "",
+        }
+        if image and self._site_url:
+            values[IMAGE] = IMAGE.replace("RCIMAGERC", html.escape(f"{self._site_url}/{image}"))
         return "".join(values[part] if n % 2 else part for n, part in enumerate(self._parts))
 
 
@@ -117,6 +143,7 @@ def build_shells(
     *,
     changelog: str = "",
     feed: bool = False,
+    repository: str = "",
 ) -> Stage1:
     """Run MkDocs in a temporary folder on the hand-written pages, the changelog and the stubs.
 
@@ -127,6 +154,7 @@ def build_shells(
         site_url: Address of the published site; may be empty.
         changelog: Text of the changelog page; empty: no such page.
         feed: Whether pages should link to the feed of the changelog.
+        repository: Address of the source, to link in header and footer; may be empty.
 
     Raises:
         SiteError: MkDocs failed, or a source is missing.
@@ -151,11 +179,12 @@ def build_shells(
                 _stub(docs / board.path.replace(".html", ".md"))
             config = _config(site_dir, mkdocs_yml, boards, docs)
             config["extra"] = {"feed": feed}
+            config |= {"repo_url": repository} if repository else {}
             if site_url:
                 config["site_url"] = site_url
             (work / "mkdocs.yml").write_text(json.dumps(config), encoding="utf-8")  # JSON is YAML
             _run_mkdocs(work, output)
-            return _collect(output, boards)
+            return _collect(output, boards, site_url)
     except OSError as error:
         raise storage_error(error, Path(str(error.filename or tempfile.gettempdir()))) from None
 
@@ -163,7 +192,8 @@ def build_shells(
 def _stub(path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(
-        f"---\ntitle: {TITLE}\nhide: [navigation, toc]\nsearch:\n  exclude: true\n---\n\n"
+        f"---\ntitle: {TITLE}\ndescription: {DESCRIPTION}\ngenerated: true\nhide: [navigation, toc]\n"
+        "search:\n  exclude: true\n---\n\n"
         f"# {HEADING} {{ #content data-toc-label='Content' }}\n\n{CONTENT}\n",
         encoding="utf-8",
     )
@@ -211,7 +241,7 @@ def _run_mkdocs(work: Path, output: Path) -> None:
         raise SiteError(f"MkDocs failed: {message}", where="site/pages")
 
 
-def _collect(output: Path, boards: Sequence[NavBoard]) -> Stage1:
+def _collect(output: Path, boards: Sequence[NavBoard], site_url: str) -> Stage1:
     names = {_NAV.format(n): html.escape(board.title) for n, board in enumerate(boards)}
     files: dict[str, bytes] = {}
     pages: dict[str, str] = {}
@@ -230,11 +260,13 @@ def _collect(output: Path, boards: Sequence[NavBoard]) -> Stage1:
         text = text.replace(*_UNNAMED_DIALOG)
         if name.startswith("shells/") or name in stubs:
             text = _with_icons_once(_INDENT.sub("\n", text))
+            if site_url:
+                text = text.replace(f"{site_url.rstrip('/')}/{name}", ADDRESS)
         page = with_policy(text)
         if name.startswith("shells/"):
-            shells[path.stem] = Shell(page)
+            shells[path.stem] = Shell(page, site_url)
         elif name in stubs:
-            board_shells[name] = Shell(page)
+            board_shells[name] = Shell(page, site_url)
         else:
             pages[name] = page
     return Stage1(files, pages, shells, board_shells)

@@ -3,28 +3,40 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from xml.etree import ElementTree
 
 from markupsafe import Markup
 
-from bench.colours import FAINT, INK, PAPER
+from bench.colours import FAINT, INK, MARK, PAPER
 
-THEME = {INK: "--rc-ink", PAPER: "--rc-paper", FAINT: "--rc-faint"}
+THEME = {INK: "--rc-ink", PAPER: "--rc-paper", FAINT: "--rc-faint", MARK: "--rc-mark"}
 """Colours of a figure, and the CSS variables that replace them."""
 SVG, XLINK = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"
+_NUMBERED = re.compile(r"_\d+$")
+"""Ids that matplotlib gives to everything; nothing refers to those of groups."""
 _FONT = re.compile(r"(?P<before>(?:[a-z0-9]+ )*)(?P<size>[\d.]+px) (?P<family>.*)")
 
 
-def inline_figure(svg: bytes, ident: str, about: str) -> Markup:
+def inline_figure(
+    svg: bytes, ident: str, about: str, *, names: Mapping[str, str] | None = None, folder: str = ""
+) -> Markup:
     """The figure for a page. Its styles become attributes, since the page's policy forbids inline styles.
 
-    ``ident``: prefix of the ids of its title and description. ``about``: the description.
+    ``ident``: prefix of the ids of its title and description. ``about``: the description. ``names``: link to
+    its name, for readers who see no text inside it. ``folder``: what the file's links start with, but the
+    page's do not.
     """
     text = svg.decode("utf-8")
     ElementTree.register_namespace("", SVG)
     root = ElementTree.fromstring(text[text.index("<svg") :])
     _plain_attributes(root)
+    for link in root.iter(f"{{{SVG}}}a"):
+        if (name := (names or {}).get(link.get("href", ""))) is not None:
+            titled = ElementTree.Element(f"{{{SVG}}}title")
+            titled.text = name
+            link.insert(0, titled)
+        link.set("href", link.get("href", "").removeprefix(folder))
     title = root.find(f"{{{SVG}}}title")
     assert title is not None
     title.set("id", f"{ident}-t")
@@ -44,6 +56,10 @@ def _plain_attributes(root: ElementTree.Element) -> None:
                 parent.remove(child)
         for name, value in _presentation(parent.attrib.pop("style", "")):
             parent.set(name, value)
+        if parent.tag == f"{{{SVG}}}g" and _NUMBERED.search(parent.get("id", "")):
+            del parent.attrib["id"]
+        if parent.get("transform", "").startswith("rotate(-0 "):
+            del parent.attrib["transform"]
         link = parent.attrib.pop(f"{{{XLINK}}}href", None)
         if link is not None:
             parent.set("href", link)
@@ -60,4 +76,6 @@ def _presentation(style: str) -> Iterator[tuple[str, str]]:
                 yield "font-weight", "bold"
         else:
             colour = THEME.get(value)
+            if name == "font-family":  # the page's
+                continue
             yield name, f"var({colour}, {value})" if colour else value

@@ -63,6 +63,22 @@
   };
   const boxed = (table, label) => element("div", null, { class: "rc-scroll", tabindex: "0", role: "region", "aria-label": label }, table);
 
+  /* A bar from zero, to the right if positive. */
+  const SVG = "http://www.w3.org/2000/svg";
+  const bar = (value, most) => {
+    const drawing = document.createElementNS(SVG, "svg");
+    for (const [name, text] of Object.entries({ class: "rc-diff", viewBox: "0 0 120 14", width: 120, height: 14, "aria-hidden": "true" })) drawing.setAttribute(name, text);
+    const add = (name, attributes) => {
+      const node = document.createElementNS(SVG, name);
+      for (const [key, text] of Object.entries(attributes)) node.setAttribute(key, text);
+      drawing.append(node);
+    };
+    add("path", { class: "rc-tick", d: "M60 0V14" });
+    const width = most ? Math.abs(value / most) * 58 : 0;
+    if (width) add("rect", { class: value > 0 ? "rc-more" : "rc-less", x: value > 0 ? 60 : 60 - width, y: 2, width, height: 10 });
+    return drawing;
+  };
+
   const summary = (players, scenes) => {
     const body = element("tbody", null, {});
     const line = (title, cell) => {
@@ -78,6 +94,11 @@
       const [, score, half] = data.players[key];
       return number(score) + (half === null ? "" : ` ±${number(half)}`);
     });
+    data.criteria.forEach((name, n) => line(name, (key) => number(data.players[key][3][n])));
+    if (data.talks) {
+      line("Refusals", (key) => (data.players[key][4] === null ? "–" : `${(100 * data.players[key][4]).toFixed(1)}%`));
+      line("Mean length of an answer", (key) => data.players[key][5]?.toLocaleString("en") ?? "–");
+    }
     line("Mean of the scenes below", (key) => number(mean(key)));
     line("Difference from the first player (robust scoring)", (key, n) => {
       const pair = n ? shards.get(key).pairs[players[0]] : null;
@@ -109,9 +130,19 @@
     return element("table", null, { class: "rc-table" }, caption, head(players, ""), body);
   };
 
+  /* With two players: the second minus the first. With more: the largest minus the smallest score. */
+  const difference = (players, scene) => {
+    const scores = players.map((key) => shards.get(key).scenes[scene]?.[0]).filter((score) => typeof score === "number");
+    if (scores.length < players.length) return null;
+    return players.length === 2 ? scores[1] - scores[0] : Math.max(...scores) - Math.min(...scores);
+  };
   const byScene = (players, scenes) => {
     const body = element("tbody", null, {});
-    for (const scene of scenes) {
+    const apart = new Map(scenes.map((scene) => [scene, difference(players, scene)]));
+    const known = [...apart.values()].filter((value) => value !== null);
+    const most = Math.max(0, ...known.map(Math.abs));
+    const order = [...scenes].sort((a, b) => (apart.get(a) === null) - (apart.get(b) === null) || apart.get(b) - apart.get(a));
+    for (const scene of order) {
       const link = element("a", data.scenes[scene], { href: `scenes/${scene}.html` });
       const row = element("tr", null, {}, element("th", null, { scope: "row" }, link));
       for (const key of players) {
@@ -126,19 +157,29 @@
         const talk = element("a", text, { href: data.talks ? `players/${key}/${scene}.html` : `scenes/${scene}.html`, "aria-label": name });
         row.append(element("td", null, { class: score === null ? "rc-num" : heat(score) }, talk));
       }
+      const value = apart.get(scene);
+      const shown = value === null ? "–" : players.length === 2 ? signed(value) : fixed(value);
+      row.append(element("td", shown, { class: "rc-num" }), element("td", null, {}, ...(value === null ? [] : [bar(value, most)])));
       body.append(row);
     }
+    const top = head(players, "Scene");
+    const two = players.length === 2;
+    top.rows[0].append(
+      element("th", "Difference", { scope: "col", class: "rc-num" }),
+      element("th", two ? "worse or better than the first" : "largest minus smallest", { scope: "col" }),
+    );
     const before = data.normalised ? ", before length normalisation" : "";
-    const caption = element("caption", `Score of each conversation${before}; click it to read it`, {});
-    return element("table", null, { class: "rc-table rc-compare" }, caption, head(players, "Scene"), body);
+    const sorted = two ? "where the second player is furthest ahead first" : "where they differ most first";
+    const caption = element("caption", `Score of each conversation${before}, ${sorted}; click a score to read it`, {});
+    return element("table", null, { class: "rc-table rc-compare" }, caption, top, body);
   };
 
   let latest = 0;
   const show = async (state) => {
     const call = ++latest;
     fields(state);
-    result.replaceChildren();
     if (state.players.length < 2) {
+      result.replaceChildren();
       status.textContent = "Choose two or more players.";
       return;
     }
@@ -153,9 +194,11 @@
     const scenes = Object.keys(data.scenes).filter((scene) =>
       state.shared ? has(scene).every((cell) => cell && cell[0] !== null) : has(scene).some(Boolean),
     );
-    status.textContent = `${state.players.length} players, ${scenes.length} scenes.`;
-    result.append(boxed(summary(state.players, scenes), "Summary, scrolls sideways"));
-    result.append(boxed(byScene(state.players, scenes), "Scene by scene, scrolls sideways"));
+    status.textContent = scenes.length ? `${state.players.length} players, ${scenes.length} scenes.` : "These players have no scene in common.";
+    result.replaceChildren(
+      boxed(summary(state.players, scenes), "Summary, scrolls sideways"),
+      boxed(byScene(state.players, scenes), "Scene by scene, scrolls sideways"),
+    );
   };
 
   /* One select for each player, and at least two. */

@@ -1,6 +1,6 @@
 """Screenshots of a board and a conversation for the README, light and dark.
 
-    python tests/site/screenshots.py [--results DIR] [--suite demo] [--language en] [--output docs/images]
+    python tests/site/screenshots.py [--results DIR] [--board SUITE/LANGUAGE] [--conversation SUITE/LANGUAGE]
 
 Builds the site of the results into a temporary folder and opens it as files; nothing is asked of the network.
 """
@@ -58,15 +58,15 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--results", type=Path, default=ROOT / "results")
-    parser.add_argument("--suite", default="demo")
-    parser.add_argument("--language", default="en")
+    parser.add_argument("--board", default="japanese-rp-bench/ja")
+    parser.add_argument("--conversation", default="card-probes/en")
     parser.add_argument("--output", type=Path, default=ROOT / "docs/images")
     options = parser.parse_args()
     options.output.mkdir(parents=True, exist_ok=True)
     tree = ResultsTree(options.results)
     pages = {
-        "board": paths.board_page(options.suite, options.language),
-        "conversation": f"{conversation_of(tree, options.suite, options.language)}#t1",
+        "board": paths.board_page(*options.board.split("/")),
+        "conversation": f"{conversation_of(tree, *options.conversation.split('/'))}#talk",
     }
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         command = [sys.executable, "-m", "bench.cli", "site", "build"]

@@ -168,7 +168,8 @@ def test_robust_scoring_shows_the_numbers_of_board_json(
     }
     assert _cells(page, "rank") == {p: f"{row['rank']} {ranges[p]}" for p, row in robust.items()}
     assert page.locator("select[name=judge]").is_disabled()
-    assert set(_cells(page, "score").values()) == {"–"}
+    assert not page.locator('th[data-key="score"]').is_visible()
+    assert not page.get_by_text("share its rank").is_visible()
     page.select_option("select[name=scoring]", "")
     assert _cells(page, "norm") == {
         row["player"]: _printed(row["length_norm_score"], row["length_norm_ci"]) for row in numbers["rows"]
@@ -189,6 +190,9 @@ def test_one_judge_shows_the_board_of_that_judge(
     norm = {p: _printed(row.length_norm_score, row.length_norm_ci) for p, row in alone.items()}
     assert _cells(page, "norm") == norm
     assert _cells(page, "rank") == {p: "–" if r.rank is None else str(r.rank) for p, r in alone.items()}
+    for name in ("in_character", "entertaining", "fluency"):
+        means = {p: _printed(row.criteria.get(name), None) for p, row in alone.items()}
+        assert _cells(page, f"c-{name.replace('_', '-')}") == means
     assert watch.faults == []
 
 

@@ -13,7 +13,7 @@ from bench.site.build import build_site
 from bench.site.labels import judge_names
 from bench.site.render import monogram, monograms
 from tests.site.hostile import BOOM
-from tests.site.site_html import Element, article, read
+from tests.site.site_html import Element, article, links, read
 
 FOLDER = "boards/synthetic/en"
 
@@ -25,26 +25,24 @@ def _rows(table: Element) -> list[list[str]]:
     ]
 
 
-def test_home_shows_the_top_of_each_language_what_changed_and_how_to_read_it(small_site: Path) -> None:
+def test_home_shows_an_exchange_and_folds_demonstrations_into_one_box(
+    small_site: Path, small_tree: ResultsTree
+) -> None:
     page = article(read(small_site / "index.html"))
-    cards = page.having("rc-board-card")
-    for language, card in zip(("en", "ru"), cards, strict=True):
-        data = json.loads((small_site / "boards/synthetic" / language / "board.json").read_text())
-        (table,) = card.tagged("table")
-        shown = [
-            [
-                f"{row['rank']} {row['robust']['rank']} ("
-                + "–".join(dict.fromkeys(str(row["robust"][f"rank_{e}"]) for e in ("low", "high")))
-                + ")",
-                f"{row['name']} {row['weights']}",
-                f"{row['length_norm_score']:.2f} ±{row['length_norm_ci']:.2f}",
-            ]
-            for row in data["rows"][:5]
-        ]
-        assert _rows(table)[1:] == shown
+    assert page.having("rc-board-card") == []
+    (box,) = page.having("rc-fold")
+    boards = {f"boards/synthetic/{language}/index.html" for language in ("en", "ru")}
+    assert boards < {address for _, address in links(box)}
+    (exchange,) = page.having("rc-exchange")
+    user, answer, reason = (element.text for element in exchange.having("rc-message"))
+    best = json.loads((small_site / "boards/synthetic/en/board.json").read_text())["rows"][0]["player"]
+    talks = list(small_tree.conversations("synthetic", "en", best))
+    assert any(user in said and answer in said for t in talks if (said := [m.content for m in t.messages]))
+    judgements = small_tree.judgements("synthetic", "en", best)
+    assert any(reason in turn.reasons.values() for j in judgements for turn in j.turns)
     headings = [e.text.rstrip("¶") for e in page.tagged("h2")]
+    assert headings[:3] == ["Card", "Chat", "Judges"]
     assert headings[-2:] == ["What changed", "How to read a board"]
-    assert "95% interval" in page.text
 
 
 @pytest.fixture(scope="module")

@@ -34,6 +34,21 @@ def boards_alone(frames: Frames, *, resamples: int = RESAMPLES, seed: int = SEED
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=ALONE_COLUMNS)
 
 
+def criteria_alone(frames: Frames) -> dict[str, dict[str, dict[str, float]]]:
+    """Judge, player, criterion: the mean from this judge alone. Empty with fewer than two judges."""
+    alone: dict[str, dict[str, dict[str, float]]] = {}
+    for judge in frames.judges if len(frames.judges) > 1 else ():
+        only = frames.only_judges([judge])
+        if only.counting.empty:
+            continue
+        scenes = paper.over_repeats(paper.conversation_scores(only.counting_means))
+        for criterion in frames.criteria:
+            for player, mean in paper.player_means(only, scenes[criterion]).items():
+                means = alone.setdefault(judge, {}).setdefault(str(player), {})
+                means[criterion] = paper.published(float(mean))
+    return alone
+
+
 def judges_apart(frames: Frames) -> pd.DataFrame:
     """How far the judges differ on each player, one row per player.
 

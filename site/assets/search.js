@@ -1,3 +1,20 @@
+/* The theme asks for the search index when a page opens. Here it waits until somebody is about to search. */
+{
+  const { open, send } = XMLHttpRequest.prototype;
+  const index = new WeakSet();
+  const wanted = new Promise((resolve) => {
+    addEventListener("focusin", (event) => event.target.matches(".md-search__input") && resolve());
+  });
+  XMLHttpRequest.prototype.open = function (method, url, ...rest) {
+    if (String(url).endsWith("search/search_index.json")) index.add(this);
+    return open.call(this, method, url, ...rest);
+  };
+  XMLHttpRequest.prototype.send = function (...body) {
+    if (index.has(this)) wanted.then(() => send.apply(this, body));
+    else send.apply(this, body);
+  };
+}
+
 /* The theme's search is a worker, which a page opened as a file cannot start. This runs it in a hidden frame instead.
    It does nothing over http. */
 if (location.protocol === "file:") {

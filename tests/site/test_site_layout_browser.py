@@ -1,0 +1,108 @@
+"""Layout in Chromium, checked by the boxes of elements: nothing is cut off, nothing jumps."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bench.results import ResultsTree
+from tests.site.browsing import BROWSER, Watched, ready
+
+pytestmark = BROWSER
+
+BOXES = (Path(__file__).parent / "boxes.js").read_text()
+FOLDER = "boards/synthetic/en"
+PAPER = 718
+"""Width of an A4 page between the margins of the browser, in pixels."""
+PAGES = (
+    "index.html",
+    f"{FOLDER}/index.html",
+    f"{FOLDER}/compare.html?p=player-01&p=player-02",
+    f"{FOLDER}/players/player-01/index.html",
+    f"{FOLDER}/players/player-03/character-1.situation-1.html",
+)
+SHIFT = """
+window.shift = 0;
+new PerformanceObserver((list) => {
+  for (const entry of list.getEntries()) if (!entry.hadRecentInput) window.shift += entry.value;
+}).observe({ type: "layout-shift", buffered: true });
+"""
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_nothing_is_cut_off_on_any_screen_or_on_paper(watch: Watched, small_url: str, name: str) -> None:
+    watch.base = small_url
+    page = watch.open(name)
+    page.evaluate("document.querySelectorAll('article details').forEach(d => d.open = true)")
+    for width in (360, 390, 768, 1400):
+        page.set_viewport_size({"width": width, "height": 900})
+        ready(page)
+        assert page.evaluate(BOXES, True) == [], width
+        assert page.evaluate("document.documentElement.scrollWidth") == width
+    box = page.query_selector(".rc-board-box")
+    assert box is None or box.evaluate("b => b.scrollWidth - b.clientWidth") <= 0, "columns at 1400"
+    page.set_viewport_size({"width": PAPER, "height": 1000})
+    page.emulate_media(media="print")
+    ready(page)
+    assert page.evaluate(BOXES, False) == [], "print"
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_pages_do_not_jump_while_they_load(watch: Watched, small_url: str, name: str) -> None:
+    watch.base = small_url
+    for width in (390, 1400):
+        watch.page.set_viewport_size({"width": width, "height": 900})
+        page = watch.open(name)
+        if "compare" in name:
+            page.wait_for_selector(".rc-compare")
+        page.evaluate(SHIFT)
+        page.wait_for_function("performance.now() > 600")
+        assert page.evaluate("window.shift") < 0.05, width
+
+
+@pytest.mark.parametrize("watch", [{"viewport": {"width": 390, "height": 800}}], indirect=True)
+def test_a_phone_shows_the_table_first_and_opens_rows_as_cards(watch: Watched, small_url: str) -> None:
+    watch.base = small_url
+    page = watch.open(f"{FOLDER}/index.html")
+    assert not page.locator("select[name=weights]").is_visible()
+    tops = page.evaluate(
+        "['.rc-board', '.rc-charts'].map(s => document.querySelector(s).getBoundingClientRect().top)"
+    )
+    assert tops[0] < tops[1]
+    row = page.locator(".rc-board tbody tr").first
+    assert row.locator("td >> nth=2").is_visible()
+    length = row.locator(":scope > *").nth(9)
+    assert not length.is_visible()
+    row.locator(".rc-opener").click()
+    assert length.is_visible()
+    assert length.get_attribute("data-label") == "Length"
+    assert row.locator(".rc-opener").get_attribute("aria-expanded") == "true"
+    assert watch.faults == []
+
+
+def test_the_search_index_is_asked_for_when_somebody_is_about_to_search(
+    watch: Watched, small_url: str
+) -> None:
+    watch.base = small_url
+    asked: list[str] = []
+    watch.page.on("request", lambda call: asked.append(call.url))
+    page = watch.open("index.html")
+    page.wait_for_function("performance.now() > 600")
+    assert not [url for url in asked if url.endswith("search_index.json")]
+    page.click(".md-search__input")
+    page.keyboard.type("Player")
+    page.wait_for_selector(".md-search-result__item")
+    assert [url for url in asked if url.endswith("search_index.json")]
+
+
+def test_a_printed_conversation_starts_on_its_first_page(
+    watch: Watched, small_url: str, small_tree: ResultsTree
+) -> None:
+    watch.base = small_url
+    page = watch.open(f"{FOLDER}/players/player-03/character-1.situation-1.html")
+    page.set_viewport_size({"width": PAPER, "height": 1000})
+    page.emulate_media(media="print")
+    ready(page)
+    top = page.locator(".rc-msg").first.evaluate("e => e.getBoundingClientRect().top + scrollY")
+    assert top < 900
