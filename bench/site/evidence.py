@@ -234,9 +234,7 @@ def evidence_of(loaded: LoadedBoard, catalog: Catalog | None = None) -> BoardEvi
     if loaded.tree is not None and has_comparisons(loaded.tree, frames.suite, frames.language):
         rating = rating_beside(loaded.tree, loaded, catalog)
     alone = criteria_alone(frames) if counted else {}
-    return BoardEvidence(
-        loaded.board, analyses, counted, pairs, alone, shipped(frames), loaded.kinds, rating
-    )
+    return BoardEvidence(loaded.board, analyses, counted, pairs, alone, shipped(frames), loaded.kinds, rating)
 
 
 def _pairs(frames: Frames) -> dict[str, dict[str, Pair]]:

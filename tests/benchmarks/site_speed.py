@@ -120,9 +120,7 @@ def sizes(output: Path) -> dict[str, float]:
     """Sizes of a built site in kB, and of the whole in MB."""
     board = output / "boards/synthetic/en/index.html"
     talks = sorted(output.glob("boards/*/*/players/*/*.*.html"))[:200]
-    scripts = [
-        output / "assets" / name for name in ("dramaturg.js", "board.js", "compare.js", "search.js")
-    ]
+    scripts = [output / "assets" / name for name in ("dramaturg.js", "board.js", "compare.js", "search.js")]
     return {
         "whole output, MB": sum(p.stat().st_size for p in output.rglob("*") if p.is_file()) / 1e6,
         "board, gzipped": _gzipped(board),
