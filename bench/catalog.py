@@ -11,8 +11,8 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BeforeValidator, Field, JsonValue
 
 from bench.errors import CatalogError
-from bench.records import PlayerInfo, Role, Usage
-from bench.toml_entries import Entry, checked_id, entry_from, read_toml, unknown_name
+from bench.records import Openness, PlayerInfo, Role, Usage
+from bench.toml_entries import Entry, checked_id, entry_from, located, read_text, read_toml, unknown_name
 
 EMBEDDED_URL = "embedded"
 """``base_url`` of the provider that `bench` starts itself: a llama.cpp server on a free port."""
@@ -147,9 +147,9 @@ class Model(LocalServer):
     unverified: bool = False
     """Nobody has checked yet that the provider offers ``model`` under this id."""
     name: str
-    family: str
-    weights: Literal["open", "closed"]
-    licence: str
+    family: str = "unknown"
+    weights: Openness = "unknown"
+    licence: str = "unknown"
     parameters_billion: float | None = Field(default=None, gt=0)
     prices: Prices | None = None
     """None: unknown, and reported as unknown rather than zero."""
@@ -271,23 +271,29 @@ class Catalog:
 
 def load_catalog(path: Path) -> Catalog:
     """Read models.toml. Raises CatalogError that names the file, table and key, and says what to do."""
-    tables = read_toml(path, "Run `bench` in Dramaturg's own folder, or name the file with --models.")
+    hint = "Run `bench` in Dramaturg's own folder, or name the file with --models."
+    tables, text = read_toml(path, hint), read_text(path, hint)
     for key in tables.keys() - {"providers", "models"}:
         hint = "Use [providers.NAME] and [models.NAME]."
         raise CatalogError(f"unknown table {key!r}", where=str(path), hint=hint)
     providers = {
-        checked_id(name, f"{path} [providers]"): entry_from(Provider, data, f"{path} [providers.{name}]")
+        checked_id(name, f"{path} [providers]"): entry_from(
+            Provider, data, str(path), text=text, table=("providers", name)
+        )
         for name, data in _tables(tables, "providers", path).items()
     }
     models = {}
     for name, data in _tables(tables, "models", path).items():
-        where = f"{path} [models.{name}]"
-        entry = entry_from(Model, data, where)
-        if entry.provider not in providers:
-            raise unknown_name(entry.provider, providers, "provider", where)
-        _check_recordings(entry, providers[entry.provider], where)
-        _check_file(entry, providers[entry.provider], where)
-        models[checked_id(name, where)] = entry
+        entry = entry_from(Model, data, str(path), text=text, table=("models", name))
+        try:
+            if entry.provider not in providers:
+                raise unknown_name(entry.provider, providers, "provider", "")
+            _check_recordings(entry, providers[entry.provider], "")
+            _check_file(entry, providers[entry.provider], "")
+            models[checked_id(name, "")] = entry
+        except CatalogError as error:
+            where = f"{located(path, ('models', name), text)} [models.{name}]"
+            raise CatalogError(error.what, where=where, hint=error.hint) from None
     if not models:
         hint = "Add a [providers.NAME] and a [models.NAME] table, as in the models.toml of Dramaturg."
         raise CatalogError("no models", where=str(path), hint=hint)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from functools import lru_cache
 from operator import not_
 from typing import Annotated, Any, Literal, TypeVar
@@ -271,10 +272,13 @@ class Conversation(Cell):
 
     def answers(self) -> list[Message]:
         """The player's answers, in order. A greeting before the first user message is not an answer."""
-        first = next(
-            (n for n, message in enumerate(self.messages) if message.role == "user"), len(self.messages)
-        )
-        return [message for message in self.messages[first:] if message.role == "assistant"]
+        return [message for message in after_greeting(self.messages) if message.role == "assistant"]
+
+
+def after_greeting(messages: Sequence[Message]) -> Sequence[Message]:
+    """``messages`` from the user's first one on."""
+    first = next((n for n, message in enumerate(messages) if message.role == "user"), len(messages))
+    return messages[first:]
 
 
 FlawName = Literal[

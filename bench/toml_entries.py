@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import json
 import re
 import tomllib
 from collections import Counter
@@ -74,7 +75,7 @@ def located(path: Path | str, key: Sequence[int | str], text: str) -> str:
         here = _KEY.match(content)
         if here is not None:
             named = here["array"] or here["table"] or here["key"]
-            place: list[int | str] = [name.strip(" \"'") for name in named.split(".")]
+            place: list[int | str] = [name.strip(" \"'") for name in _NAME.findall(named)]
             if here["array"]:
                 place.append(arrays[named])
                 arrays[named] += 1
@@ -95,18 +96,39 @@ def located(path: Path | str, key: Sequence[int | str], text: str) -> str:
 _KEY = re.compile(r"""\s*(?:\[\[(?P<array>[^\[\]]+)\]\]|\[(?P<table>[^\[\]]+)\]|(?P<key>[\w."' -]+?)\s*=)""")
 
 
-def entry_from(kind: type[E], data: object, where: str, *, text: str = "") -> E:
+_NAME = re.compile(r"""\s*("[^"]*"|'[^']*'|[^.]+)\s*""")
+"""One name of a dotted key."""
+
+
+def entry_from(kind: type[E], data: object, where: str, *, text: str = "", table: Sequence[str] = ()) -> E:
     """``data`` as an entry of ``kind``. Raises CatalogError that names ``where``, each key and what to do.
 
-    ``text``: the TOML that ``data`` is from; with it, the error names the line of the first fault.
+    ``text``: the TOML that ``data`` is from; with it, the error names the line of the first fault. ``table``:
+    the table of it that ``data`` is.
     """
     try:
         return kind.model_validate(data)
     except ValidationError as error:
-        where = located(where, error.errors()[0]["loc"], text)
+        where = located(where, [*table, *error.errors()[0]["loc"]], text)
+        where += f" [{'.'.join(table)}]" if table else ""
         faults, hints = zip(*_faults(error, kind), strict=True)
         hint = " ".join(dict.fromkeys(filter(None, hints)))
         raise CatalogError("; ".join(faults), where=where, hint=hint) from None
+
+
+def entry_faults(
+    kind: type[Entry], data: object, where: str, *, text: str = "", table: Sequence[str] = ()
+) -> list[CatalogError]:
+    """Everything that keeps ``data`` from being an entry of ``kind``, each with its line in ``text``."""
+    try:
+        kind.model_validate(data)
+    except ValidationError as error:
+        return [
+            CatalogError(fault, where=located(where, [*table, *detail["loc"]], text), hint=hint)
+            for detail in error.errors(include_url=False)
+            for fault, hint in [_fault(detail, kind)]
+        ]
+    return []
 
 
 def _faults(error: ValidationError, kind: type[Entry]) -> Iterator[tuple[str, str]]:
@@ -175,6 +197,31 @@ def checked_id(name: str, where: str) -> str:
             hint="Use at most 80 letters, digits, '.', '_', ':' and '-', starting with a letter or digit.",
         )
     return name
+
+
+def toml_string(text: str) -> str:
+    """``text`` as a basic TOML string. Its escapes are those of JSON, and one for DEL."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def toml_value(value: object) -> str:
+    """Text, a number, a boolean, or a list or dict of them, as TOML. Text of several lines stays legible."""
+    match value:
+        case str():
+            plain = "\n" in value and "'''" not in value and not value.endswith("'")
+            if plain and all(c in "\n\t" or c.isprintable() for c in value):
+                return f"'''\n{value}'''"
+            return toml_string(value)
+        case list() | tuple():
+            items = [toml_value(item) for item in value]
+            inner = ", ".join(items)
+            return (
+                f"[{inner}]" if len(inner) < 90 else "[\n" + "".join(f"    {item},\n" for item in items) + "]"
+            )
+        case dict():
+            return "{ " + ", ".join(f"{key} = {toml_value(item)}" for key, item in value.items()) + " }"
+        case _:
+            return json.dumps(value)
 
 
 def unknown_name(name: str, known: Collection[str], kind: str, where: str) -> CatalogError:

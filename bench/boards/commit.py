@@ -16,6 +16,7 @@ from bench.files import write_atomically
 from bench.records import Conversation, Judgement, digest_of, messages_sha256
 from bench.results import ResultsTree, sounds_of
 from bench.results.comparisons import comparisons, comparisons_folder
+from bench.results.events import EVENTS_FILE
 from bench.scores.board import Board, BoardRow
 from bench.scores.frame import load
 from bench.slugs import slug
@@ -42,7 +43,9 @@ def committable(tree: ResultsTree, suites: Mapping[str, Suite]) -> tuple[list[Re
             label = f"{suite_name} {language} {info.player}"
             try:
                 suite = suites.get(suite_name)
-                if suite is None or language not in suite.scenes:
+                if tree.is_private(suite_name) or (suite is not None and suite.private):
+                    fault = "plays a private card, so its results are not published"
+                elif suite is None or language not in suite.scenes:
                     fault = "no suite of prompts/ says what complete means"
                 elif not (fault := _fault(tree, suite, language, info.player)):
                     ready.append(ReadyPlayer(suite_name, language, info.player, suite.entry.version))
@@ -172,6 +175,7 @@ def git_commit(
             lines.append(f"{label}: prompts and models")
         paths += needed + dropped
         lines += [f"{folder.relative_to(tree.root).as_posix()}: deleted" for folder in dropped]
+        paths += _changed_files([path.with_name(EVENTS_FILE)])
     message = _message(lines)
     if message and not dry_run:
         _record(list(dict.fromkeys(paths)), message)
@@ -239,11 +243,10 @@ def _board(
 
 def _needed(suite: Suite, language: str, models: Path) -> list[Path]:
     """The files that say how the evidence of a suite came about."""
-    scenes, prompts = suite.language(language), suite.prompts
-    folder = prompts / suite.protocol
+    scenes, folder = suite.language(language), suite.prompts / suite.protocol
     files = [models, folder / f"{suite.id}.toml", *sorted(suite.templates.glob("*.jinja"))]
-    files += [prompts / "characters" / language / f"{name}.toml" for name in scenes.cards]
-    files += [prompts / "situations" / language / f"{name}.toml" for name in scenes.situations]
+    files += [suite.file("characters", language, f"{name}.toml") for name in scenes.cards]
+    files += [suite.file("situations", language, f"{name}.toml") for name in scenes.situations]
     if named := suite.entry.languages[language].items:
         items = folder / named
         if items.is_dir():

@@ -25,6 +25,7 @@ from bench.scores.pair_choice import NEIGHBOURS, Choice, Picked, choose, pairs_w
 from bench.scores.pairwise_board import quick_ratings
 from bench.scores.pairwise_data import Evidence, Slot, slot_of
 from bench.suites import load_suite, once
+from bench.suites.layers import Prompts
 from bench.toml_entries import unknown_name
 
 ROUNDS = 8
@@ -229,14 +230,14 @@ def plan_comparisons(
     plan: PairPlan,
     results: Path | str,
     models: Path | str,
-    prompts: Path | str,
+    prompts: Prompts,
 ) -> list[CompareJob]:
     """What ``part`` of a suite has and needs, one job for each language with results.
 
     Raises CatalogError for an unknown name, a suite that cannot be compared, or fewer than two players.
     """
     catalog, tree = load_catalog(Path(models)), ResultsTree(Path(results), repeat=part.repeat)
-    suite = load_suite(Path(prompts), suite_id)
+    suite = load_suite(prompts, suite_id)
     for judge in part.judges:
         catalog.model(judge, "judge")
     judges = once(part.judges) or suite.judges
@@ -257,7 +258,7 @@ def plan_comparisons(
                     hint=f"Run another: `bench run {suite_id} --player NAME`.",
                 )
             continue
-        jobs.append(_job(comparer, tree, catalog, part, plan, judges, Path(prompts)))
+        jobs.append(_job(comparer, tree, catalog, part, plan, judges, prompts))
     if not jobs:
         hint = f"Run `bench run {suite_id} --player NAME` first."
         raise CatalogError("fewer than two players have results", where=f"suite {suite_id}", hint=hint)
@@ -271,7 +272,7 @@ def _job(
     part: Part,
     plan: PairPlan,
     judges: tuple[str, ...],
-    prompts: Path,
+    prompts: Prompts,
 ) -> CompareJob:
     suite, language = comparer.protocol.suite, comparer.protocol.language
     board = load_board(tree, suite.id, language, prompts=prompts, resamples=1).board  # only for its order

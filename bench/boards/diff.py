@@ -29,6 +29,7 @@ from bench.scores.linking import VersionLink
 from bench.scores.weights import EQUAL, standard_weightings
 from bench.slugs import slug
 from bench.suites import Suite
+from bench.suites.layers import Prompts
 
 CAUSES = {
     "scoring": "this program computes another number from the same evidence",
@@ -110,7 +111,7 @@ def board_diff(
     language: str,
     since: str,
     *,
-    prompts: Mapping[str, Suite] | Path | str = "prompts",
+    prompts: Mapping[str, Suite] | Prompts = "prompts",
 ) -> BoardDiff:
     """Compare a board with what it was in the commit ``since``.
 

@@ -18,7 +18,9 @@ from bench.scores.forms import to_json
 from bench.scores.frame import Frames, load, with_measures
 from bench.scores.ledger import Scene
 from bench.scores.weights import Weights, parse_weights
-from bench.suites import Lazy, Suite, load_suite, suite_files
+from bench.suites import Suite, load_suite, suite_files
+from bench.suites.layers import Prompts, layers_of
+from bench.suites.lazy import Lazy
 
 
 @dataclass(frozen=True)
@@ -86,7 +88,7 @@ def load_board(
     suite: str,
     language: str,
     *,
-    prompts: Mapping[str, Suite] | Path | str = "prompts",
+    prompts: Mapping[str, Suite] | Prompts = "prompts",
     judges: Sequence[str] = (),
     weights: Weights | str | None = None,
     version: str | None = None,
@@ -193,17 +195,14 @@ def write_board(results: ResultsTree, board: Board) -> bool:
     return write_atomically(path, stored_json(board).encode())
 
 
-def all_suites(prompts: Path) -> Mapping[str, Suite]:
+def all_suites(prompts: Prompts) -> Mapping[str, Suite]:
     """Every suite below ``prompts``, by id, read when it is first used. Empty if there is no such folder."""
-    return Lazy(suite_files(prompts) if prompts.is_dir() else (), partial(load_suite, prompts, check=False))
+    found = layers_of(prompts)[0].is_dir()
+    return Lazy(suite_files(prompts) if found else (), partial(load_suite, prompts, check=False))
 
 
-def _defined(prompts: Mapping[str, Suite] | Path | str, suite: str) -> Suite | None:
-    if isinstance(prompts, Mapping):
-        return prompts.get(suite)
-    prompts = Path(prompts)
-    known = prompts.is_dir() and suite in suite_files(prompts)
-    return load_suite(prompts, suite, check=False) if known else None
+def _defined(prompts: Mapping[str, Suite] | Prompts, suite: str) -> Suite | None:
+    return (prompts if isinstance(prompts, Mapping) else all_suites(prompts)).get(suite)
 
 
 def _chosen(judges: Sequence[str], frames: Frames) -> tuple[str, ...]:

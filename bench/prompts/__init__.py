@@ -19,7 +19,7 @@ from jinja2 import Template, TemplateError, TemplateSyntaxError
 
 from bench.errors import CatalogError
 from bench.prompts.sandbox import Sandbox
-from bench.records import Message
+from bench.records import Message, after_greeting
 from bench.suites import Card, Situation
 from bench.suites.languages import language_name, template_file
 from bench.suites.lorebook import entered, lore_of
@@ -137,12 +137,13 @@ class PromptSet:
         )
 
     def judge(self, card: Card, messages: Sequence[Message], **more: object) -> str:
-        """The judge's prompt about a conversation, or about the part in ``messages``."""
+        """The judge's prompt about a conversation, or about the part in ``messages``. A greeting is with the
+        card."""
         return self.render(
             "judge",
             **shown_card(card, messages),
             declared=declared_by(card),
-            messages=[m.model_dump() for m in messages],
+            messages=[m.model_dump() for m in after_greeting(messages)],
             turns=len(messages) // 2,
             **more,
         )

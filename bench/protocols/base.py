@@ -71,6 +71,8 @@ class Protocol(Calls, ABC):
     options_type: ClassVar[type[Entry]] = NoOptions
     lists_flaws: ClassVar[bool] = False
     """Whether judges can be asked for flaws, each with a quotation."""
+    greets: ClassVar[bool] = False
+    """Whether a suite may open the chat with the card's greeting."""
 
     def __init__(self, suite: Suite, language: str, catalog: Catalog) -> None:
         super().__init__(suite, catalog)
@@ -101,6 +103,11 @@ class Protocol(Calls, ABC):
             raise CatalogError(fault, where=where, hint="Remove [interrogator].")
         if self.suite.entry.judge.flaws and not self.lists_flaws:
             raise CatalogError(f"{name} cannot list flaws", where=where, hint="Remove flaws from [judge].")
+        if self.suite.entry.greeting and not self.greets:
+            hint = "Remove the key, or make the suite one of pingpong_v2."
+            raise CatalogError(
+                f"key 'greeting': {name} opens no chat with a greeting", where=where, hint=hint
+            )
         where = f"{where}: languages.{self.language}"
         if self.facts.plays_items and not self.scenes.items:
             hint = "Set `items` to the name of the file."

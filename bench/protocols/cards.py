@@ -74,7 +74,14 @@ class CardProtocol(Protocol):
         """The player's system prompt before it answers the last of ``messages``, without a catalog entry's
         extra text."""
         card, situation = self.scene(cell)
+        if self.suite.entry.greeting:  # it is in the chat
+            card = card.model_copy(update={"initial_message": ""})
         return self.prompts.player(card, situation, messages, symmetric=self.suite.entry.symmetric)
+
+    def opening(self, card: Card) -> list[Message]:
+        """What the chat opens with: the card's greeting if the suite says so and the card has one."""
+        text = card.initial_message.strip() if self.suite.entry.greeting else ""
+        return [Message(role="assistant", content=text)] if text else []
 
     async def interrogate(
         self,

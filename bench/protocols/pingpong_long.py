@@ -40,6 +40,7 @@ class LongOptions(Entry):
 class PingPongLong(PingPongV2):
     """One suite of this protocol in one language."""
 
+    greets = False  # turns are counted from the user's first message
     options_type = LongOptions
     options: LongOptions
 

@@ -42,6 +42,7 @@ class PingPongV2(CardProtocol):
     """One suite of this protocol in one language."""
 
     lists_flaws: ClassVar[bool] = True
+    greets: ClassVar[bool] = True
     options_type = Options
 
     @property
@@ -69,12 +70,14 @@ class PingPongV2(CardProtocol):
     def conversation_inputs(self, cell: Cell) -> dict[str, JsonValue]:
         card, situation = self.scene(cell)
         entry = self.suite.entry
+        greeting: dict[str, JsonValue] = {"greeting": entry.greeting} if entry.greeting else {}
         if self.scripted:
             return {
                 "templates": [self.prompts.sha256("player")],
                 "card": card_facts(card),
                 "messages": list(situation.messages[: self.turns(cell)]),
                 "situation": situation.text if entry.symmetric else "",
+                **greeting,
             }
         return {
             "templates": [self.prompts.sha256("player"), self.prompts.sha256("interrogator")],
@@ -84,6 +87,7 @@ class PingPongV2(CardProtocol):
             "symmetric": entry.symmetric,
             "utterance_limit": entry.limits.utterance,
             "interrogator": self.model_facts("interrogator", self.interrogator),
+            **greeting,
         }
 
     def judgement_inputs(self, cell: Cell) -> dict[str, JsonValue]:
@@ -102,7 +106,7 @@ class PingPongV2(CardProtocol):
 
     async def converse(self, cell: Cell, ask: Ask) -> Conversation:
         card, _ = self.scene(cell)
-        talk = Talk()
+        talk = Talk(self.opening(card))
         for turn in range(1, self.turns(cell) + 1):
             said = await self._user_message(cell, turn, talk, ask)
             if said is not None:

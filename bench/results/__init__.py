@@ -7,6 +7,7 @@
     results/<suite>/<language>/<player>/audio/<SHA-256 of the file>.<wav, mp3 or flac>
     results/<suite>/<language>/board.json
     results/<suite>/<language>/_comparisons/   see bench.results.comparisons
+    results/<suite>/<language>/changes.json   players that were removed or renamed, and why
     results/published/<name>/   see bench.results.score_tables
 
 Folder and file names are slugs; the exact ids are in the records.
@@ -38,11 +39,13 @@ from bench.records import (
     numbered,
     sha256_of,
 )
+from bench.results.events import EVENTS_FILE, Event, Events
 from bench.results.score_tables import ScoreSource, ScoreTable, read_score_table, read_source
 from bench.slugs import NOT_SUITES, TABLES, slug
 
 T = TypeVar("T", bound=Record)
 
+_IGNORE = ".gitignore"
 _REPEAT = re.compile(r"[^.]+\.[^.]+\.([1-9][0-9]{0,2})\.json")
 
 
@@ -84,12 +87,13 @@ def _record_error(error: ValidationError, data: bytes, path: Path) -> RecordErro
 class ResultsTree:
     """One results folder.
 
-    ``repeat``: list conversations and judgements of this sample only.
+    ``repeat``: list conversations and judgements of this sample only. ``public``: list no private suite.
     """
 
-    def __init__(self, root: Path, *, repeat: int | None = None) -> None:
+    def __init__(self, root: Path, *, repeat: int | None = None, public: bool = False) -> None:
         self.root = root
         self.repeat = repeat
+        self.public = public
 
     # Paths
 
@@ -123,6 +127,7 @@ class ResultsTree:
         Each name is its own slug.
         """
         suites = [folder.name for folder in _folders(self.root) if folder.name not in NOT_SUITES]
+        suites = [name for name in suites if not (self.public and self.is_private(name))]
         return suites + [name for name in self.score_tables() if name not in suites]
 
     def boards(self, suite: str | None = None) -> Iterator[tuple[str, str]]:
@@ -137,6 +142,10 @@ class ResultsTree:
             for language in _folders(self.root / name):
                 if any((player / "player.json").exists() for player in _folders(language)):
                     yield name, language.name
+
+    def is_private(self, suite: str) -> bool:
+        """Whether the results of ``suite`` are neither committed nor published (see :meth:`keep_private`)."""
+        return (self.root / slug(suite) / _IGNORE).is_file()
 
     def score_tables(self) -> list[str]:
         """Names of the tables of published scores, sorted."""
@@ -223,6 +232,20 @@ class ResultsTree:
         probe = self.root / ".writable"
         write_atomically(probe, b"")
         probe.unlink(missing_ok=True)
+
+    def events(self, suite: str, language: str) -> tuple[Event, ...]:
+        """Players that were removed or renamed, oldest first."""
+        path = self.board_folder(suite, language) / EVENTS_FILE
+        return read_record(Events, path, self.root).events if path.exists() else ()
+
+    def add_event(self, suite: str, language: str, event: Event) -> None:
+        """Record that a player was removed or renamed."""
+        events = Events(events=(*self.events(suite, language), event))
+        self._write(self.board_folder(suite, language) / EVENTS_FILE, _bytes(events))
+
+    def keep_private(self, suite: str) -> None:
+        """Have git ignore the results of ``suite``, and commands that publish leave them out."""
+        self._write(self.root / slug(suite) / _IGNORE, b"*\n", replace=False)
 
     def write_conversation(self, record: Conversation, *, replace: bool = False) -> bool:
         """Write a conversation; an existing one stays unless ``replace``. Returns whether it was written."""

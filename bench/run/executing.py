@@ -11,7 +11,7 @@ from pathlib import Path
 from bench.catalog import LocalFile
 from bench.chat import open_chat
 from bench.files import remove_leftovers
-from bench.run.jobs import Job, models_called
+from bench.run.jobs import Job, keep_private, models_called
 from bench.run.plan import CellWork
 from bench.run.progress import Listener, RunReport
 from bench.run.runner import run_plan
@@ -26,6 +26,7 @@ def with_work(jobs: Sequence[Job], report: RunReport, listener: Listener) -> lis
     report.plan(work)
     if work:
         tree.check_writable()
+        keep_private(work)
     return work
 
 

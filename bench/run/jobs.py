@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from bench.catalog import load_catalog
+from bench.chat.secrets import Environment
 from bench.errors import CatalogError
 from bench.protocols import Protocol, protocol_for
 from bench.results import ResultsTree
 from bench.run.plan import Plan, make_plan
 from bench.run.shards import Shard
 from bench.suites import load_suite, once
+from bench.suites.layers import Prompts
 
 
 @dataclass(frozen=True)
@@ -27,6 +29,8 @@ class Part:
     shard: Shard | None = None
     repeat: int | None = None
     """Only this sample of each scene; None: all repeats of the suite."""
+    interrogator: str = ""
+    """A model instead of the suite's interrogator."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +61,7 @@ def plan_suite(
     part: Part,
     results: Path | str,
     models: Path | str,
-    prompts: Path | str,
+    prompts: Prompts,
     *,
     talk: bool = True,
 ) -> list[Job]:
@@ -71,7 +75,10 @@ def plan_suite(
     if tree.is_table(name):
         hint = f"`bench board {name}` shows them; another benchmark asked the models."
         raise CatalogError("published scores cannot be run or judged", where=name, hint=hint)
-    suite = load_suite(Path(prompts), name)
+    suite = load_suite(prompts, name)
+    if part.interrogator:
+        catalog.model(part.interrogator, "interrogator")
+        suite = suite.asked_by(part.interrogator)
     for player in part.players:
         catalog.model(player, "player")
     for judge in part.judges:
@@ -109,6 +116,25 @@ def plan_suite(
     if not jobs:
         raise CatalogError("no player has results yet", where=f"suite {suite.id}", hint=run_first)
     return jobs
+
+
+def keep_private(jobs: Iterable[Job]) -> None:
+    """Have git ignore the results of suites that play a private card. Raises StorageError."""
+    for job in jobs:
+        if any(card.private for card in job.protocol.scenes.cards.values()):
+            job.tree.keep_private(job.protocol.suite.id)
+
+
+def missing_keys(jobs: Sequence[Job]) -> dict[str, list[str]]:
+    """The environment variables of API keys that the plans of ``jobs`` need and nobody has set, each with
+    the models that need it."""
+    environment = Environment()
+    missing: dict[str, list[str]] = {}
+    for name in models_called(jobs):
+        variable = jobs[0].protocol.catalog.provider_of(name).api_key_env
+        if variable is not None and environment.get(variable) is None:
+            missing.setdefault(variable, []).append(name)
+    return missing
 
 
 def models_called(jobs: Iterable[Job]) -> list[str]:

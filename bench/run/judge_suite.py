@@ -14,6 +14,7 @@ from bench.run.loop import run_async
 from bench.run.prices import Spending, check_prices
 from bench.run.progress import Listener, RunReport
 from bench.run.shards import Shard
+from bench.suites.layers import Prompts
 
 
 def judge_suite(
@@ -33,7 +34,7 @@ def judge_suite(
     unknown_prices: bool = False,
     results: Path | str = "results",
     models: Path | str = "models.toml",
-    prompts: Path | str = "prompts",
+    prompts: Prompts = "prompts",
     cache: Path | str | None = ".cache/responses",
     listener: Listener | None = None,
 ) -> RunReport:

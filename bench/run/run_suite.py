@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from bench.run.loop import run_async
 from bench.run.prices import Spending, check_prices
 from bench.run.progress import Listener, RunReport
 from bench.run.shards import Shard
+from bench.suites.layers import Prompts
 
 
 def run_suite(
@@ -20,6 +22,7 @@ def run_suite(
     languages: Iterable[str] = (),
     players: Iterable[str] = (),
     judges: Iterable[str] = (),
+    interrogator: str = "",
     retry_failed: bool = False,
     refresh_stale: bool = False,
     shard: Shard | None = None,
@@ -29,7 +32,7 @@ def run_suite(
     cluster: str | None = None,
     results: Path | str = "results",
     models: Path | str = "models.toml",
-    prompts: Path | str = "prompts",
+    prompts: Prompts = "prompts",
     cache: Path | str | None = ".cache/responses",
     listener: Listener | None = None,
 ) -> RunReport:
@@ -37,7 +40,7 @@ def run_suite(
 
     Args:
         suite: Id of the suite.
-        languages, players, judges: Names to run instead of those that the suite names.
+        languages, players, judges, interrogator: Names to run instead of those that the suite names.
         retry_failed: Retry recorded failures, whatever the cause; default: temporary ones.
         refresh_stale: Re-run and replace results whose prompts or parameters have changed.
         shard: One part of the cells, for several machines; default: all.
@@ -61,6 +64,7 @@ def run_suite(
     """
     listener = listener or Listener()
     part = Part(tuple(languages), tuple(players), tuple(judges), retry_failed, refresh_stale, shard, repeat)
+    part = replace(part, interrogator=interrogator)
     jobs = plan_suite(suite, part, results, models, prompts)
     check_prices(jobs, Spending(max_cost, unknown_prices=unknown_prices), listener.warning)
     report = RunReport()

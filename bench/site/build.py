@@ -101,7 +101,7 @@ def build_site(
     """Build the website of all boards in the results. Files that would not change are not written.
 
     Args:
-        results: The results folder.
+        results: The results folder, without private suites, or a tree.
         output: The folder of the site. Must be empty, or hold a site that was built before.
         prompts: The folder with the suites, or suites that are already loaded, by id. A suite gives its
             boards their title and description, and says which judges and scenes count.
@@ -119,8 +119,8 @@ def build_site(
         StorageError: A file cannot be written.
     """
     started = time.perf_counter()
-    tree = results if isinstance(results, ResultsTree) else ResultsTree(Path(results))
-    suites = prompts if isinstance(prompts, Mapping) else all_suites(Path(prompts))
+    tree = results if isinstance(results, ResultsTree) else ResultsTree(Path(results), public=True)
+    suites = prompts if isinstance(prompts, Mapping) else all_suites(prompts)
     build = _Build(
         tree=tree,
         folder=OutputFolder(Path(output)),

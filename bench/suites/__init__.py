@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
@@ -16,9 +16,21 @@ from bench.errors import CatalogError
 from bench.items import Item, read_items, read_probes
 from bench.protocol_facts import facts_of
 from bench.records import MOST_REPEATS
-from bench.slugs import NOT_SUITES, slug
-from bench.suites.languages import known_language, template_file
+from bench.suites.languages import known_language
+from bench.suites.layers import (
+    FALLBACK,
+    Prompts,
+    check_templates,
+    entries_in,
+    existing_layers,
+    folder_name,
+    in_layers,
+    templates_in,
+)
+from bench.suites.layers import suite_files as suite_files
+from bench.suites.lazy import Lazy
 from bench.suites.lorebook import LoreEntry
+from bench.suites.macros import settled
 from bench.suites.rotation import Rota, Scene, rota_of
 from bench.suites.scripts import Script
 from bench.toml_entries import Entry, checked_id, entry_from, located, read_text, read_toml, unknown_name
@@ -27,32 +39,6 @@ FOLDER = r"^(?:[a-z0-9][a-z0-9-]*)?$"
 """What a suite may call the folder of its templates."""
 
 E = TypeVar("E", bound=Entry)
-V = TypeVar("V")
-
-
-class Lazy(Mapping[str, V]):
-    """Values by name, loaded when they are first used: a faulty file stops only what needs it."""
-
-    def __init__(self, names: Iterable[str], load: Callable[[str], V]) -> None:
-        self._names = tuple(names)
-        self._load = load
-        self._loaded: dict[str, V] = {}
-
-    def __getitem__(self, name: str) -> V:
-        if name not in self._loaded:
-            if name not in self._names:
-                raise KeyError(name)
-            self._loaded[name] = self._load(name)
-        return self._loaded[name]
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._names
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._names)
-
-    def __len__(self) -> int:
-        return len(self._names)
 
 
 def once(names: Iterable[str]) -> tuple[str, ...]:
@@ -92,6 +78,10 @@ class Card(Entry):
     """What the character will not say or do."""
     lorebook: tuple[LoreEntry, ...] = ()
     """Texts that the player gets once the talk mentions them; judges see those that it got."""
+    licence: str = ""
+    """The licence of a card from elsewhere."""
+    private: bool = False
+    """Neither the card nor any result of it is committed or published."""
 
     @field_validator("summary")
     @classmethod
@@ -161,6 +151,8 @@ class SuiteEntry(Entry):
     """The folder of its templates in the protocol's folder. Empty: the protocol's folder itself."""
     symmetric: bool = False
     """Show both the card and the situation to player and interrogator."""
+    greeting: Literal["", "first_message"] = ""
+    """Whether the chat opens with the card's ``initial_message``, as real chats do."""
     max_turns: int | None = Field(default=None, ge=1)
     """Cut every situation to this many turns."""
     limits: Limits = Limits()
@@ -210,16 +202,35 @@ class Suite:
     prompts: Path
     scenes: Mapping[str, SceneSet]
     """By language. Where they are read on first use, that may raise CatalogError."""
+    layers: tuple[Path, ...] = ()
+    """All folders of prompts, the suite's own first."""
 
     @property
     def templates(self) -> Path:
         """The folder of its templates."""
-        return self.prompts / self.protocol / self.entry.templates
+        return templates_in(self.layers or (self.prompts,), self.protocol, self.entry.templates)
+
+    def file(self, *parts: str) -> Path:
+        """A file that the suite uses, by its path below a folder of prompts."""
+        return in_layers(self.layers or (self.prompts,), *parts)
+
+    @property
+    def private(self) -> bool:
+        """Whether it plays a private card. Raises CatalogError where its cards cannot be read."""
+        return any(card.private for scenes in self.scenes.values() for card in scenes.cards.values())
 
     @property
     def interrogator(self) -> str | None:
         """The interrogator model; None if the protocol has no interrogator."""
         return self.entry.interrogator.models[0] if self.entry.interrogator else None
+
+    def asked_by(self, interrogator: str) -> Suite:
+        """The suite with another interrogator. Raises CatalogError if it has none to replace."""
+        if self.entry.interrogator is None:
+            fault = f"protocol {self.protocol} has no interrogator"
+            raise CatalogError(fault, where=f"suite {self.id}", hint="Leave --interrogator out.")
+        settings = self.entry.interrogator.model_copy(update={"models": (interrogator,)})
+        return replace(self, entry=self.entry.model_copy(update={"interrogator": settings}))
 
     @property
     def judges(self) -> tuple[str, ...]:
@@ -270,44 +281,29 @@ class Suite:
                 raise unknown_name(name, catalog.models, "model", f"suite {self.id} and {catalog.path}")
 
 
-def suite_files(prompts: Path) -> dict[str, Path]:
-    """The suite files below ``prompts`` by suite id. Raises CatalogError for an unusable or repeated id."""
-    if not prompts.is_dir():
-        hint = "Run `bench` in Dramaturg's own folder, or name the folder with --prompts."
-        raise CatalogError("no such folder", where=str(prompts), hint=hint)
-    files: dict[str, Path] = {}
-    for path in sorted(prompts.glob("*/*.toml")):
-        if not any(path.parent.glob("*.jinja")):
-            continue  # not the folder of a protocol: cards, situations
-        name = _folder_name(path.stem, "suite", str(path))
-        if name in files:
-            where = f"{path} and {files[name]}"
-            raise CatalogError(f"duplicate suite {name!r}", where=where, hint="Rename one of the two files.")
-        files[name] = path
-    return files
-
-
-def load_suite(prompts: Path, name: str, *, check: bool = True) -> Suite:
+def load_suite(prompts: Prompts, name: str, *, check: bool = True) -> Suite:
     """The suite called ``name``. Raises CatalogError.
 
     ``check``: read the cards, situations and items of all its languages now, not when they are first used.
     """
     files = suite_files(prompts)
     if name not in files:
-        raise unknown_name(name, files, "suite", str(prompts))
+        raise unknown_name(name, files, "suite", " and ".join(map(str, existing_layers(prompts))))
     path = files[name]
-    tables, text = read_toml(path, root=prompts), read_text(path, root=prompts)
+    root = path.parents[1]
+    layers = (root, *(layer for layer in existing_layers(prompts) if layer != root))
+    tables, text = read_toml(path, root=root), read_text(path, root=root)
     entry = entry_from(SuiteEntry, tables, str(path), text=text)
     _check_judges(entry, path, text)
     for language in entry.languages:
         where = located(path, ("languages", language), text)
-        if not known_language(_folder_name(language, "language", where)):
+        if not known_language(folder_name(language, "language", where)):
             hint = "Use the tag of a language that Babel knows, such as de, ja or pt-br."
             raise CatalogError(f"unknown language {language!r}", where=where, hint=hint)
-    scenes = Lazy(entry.languages, partial(_scenes, entry, path, text))
+    scenes = Lazy(entry.languages, partial(_scenes, entry, path, text, layers))
     if check:
         dict(scenes)
-    return Suite(name, path.parent.name, entry, prompts, scenes)
+    return Suite(name, path.parent.name, entry, root, scenes, layers)
 
 
 def _check_judges(entry: SuiteEntry, path: Path, text: str) -> None:
@@ -332,21 +328,12 @@ def _check_judges(entry: SuiteEntry, path: Path, text: str) -> None:
         raise CatalogError(f"{'.'.join(at)}: {fault}", where=where, hint=hint)
 
 
-def _folder_name(name: str, kind: str, where: str) -> str:
-    """``name`` if results can lie in a folder of that name, else CatalogError."""
-    if slug(name) != name or name in NOT_SUITES:
-        hint = "Use lower-case letters, digits and '-', and no reserved name: the results folder gets it."
-        raise CatalogError(f"{name!r} cannot name a {kind}", where=where, hint=hint)
-    return name
-
-
-def _scenes(entry: SuiteEntry, path: Path, text: str, language: str) -> SceneSet:
-    selection, prompts = entry.languages[language], path.parent.parent
+def _scenes(entry: SuiteEntry, path: Path, text: str, layers: tuple[Path, ...], language: str) -> SceneSet:
+    selection, prompts = entry.languages[language], path.parents[1]
     where = located(path, ("languages", language), text)
-    _check_templates(path.parent / entry.templates, path.parent.name, language, where)
+    check_templates(layers, path.parent.name, entry.templates, language, where)
     if (path.parent / selection.items).is_dir() and selection.items:
-        folder = prompts / "characters" / language
-        cards = _selected(folder, Card, selection.characters, where, "character")
+        cards = _cards(layers, language, selection, path)
         items = tuple(
             item for card in cards for item in read_probes(path.parent / selection.items, card, prompts)
         )
@@ -355,34 +342,35 @@ def _scenes(entry: SuiteEntry, path: Path, text: str, language: str) -> SceneSet
         return SceneSet(language, items=tuple(read_items(path.parent / selection.items, prompts)))
     return SceneSet(
         language,
-        _selected(prompts / "characters" / language, Card, selection.characters, where, "character"),
-        _selected(prompts / "situations" / language, Situation, selection.situations, where, "situation"),
+        _cards(layers, language, selection, path),
+        _selected(layers, language, Situation, selection.situations, where, "situation"),
     )
 
 
-def _check_templates(folder: Path, protocol: str, language: str, where: str) -> None:
-    """Raise CatalogError for a role without a template in ``language`` and without one in English."""
-    for role in facts_of(protocol).roles:
-        if not template_file(folder, role, language)[0].exists():
-            fault = f"language {language!r} has no template of the {role} in {folder}"
-            hint = f"Write {role}.{language}.jinja there, or {role}.jinja in English for all languages."
-            raise CatalogError(fault, where=where, hint=hint)
+def _cards(layers: tuple[Path, ...], language: str, selection: Selection, path: Path) -> dict[str, Card]:
+    cards = _selected(layers, language, Card, selection.characters, str(path), "character")
+    return {name: settled(card, path.stem, name) for name, card in cards.items()}
 
 
-def _selected(folder: Path, kind: type[E], names: tuple[str, ...], where: str, what: str) -> dict[str, E]:
+def _selected(
+    layers: tuple[Path, ...], language: str, kind: type[E], names: tuple[str, ...], where: str, what: str
+) -> dict[str, E]:
     """The entries of a folder that a suite lists, in its order."""
-    files = {path.stem: path for path in sorted(folder.glob("*.toml"))}
+    files = entries_in(layers, f"{what}s", language)
+    if not files and kind is Situation:
+        files = entries_in(layers, "situations", FALLBACK)
     if not files:
+        folder = in_layers(layers, f"{what}s", language)
         ignored = ", ".join(sorted(path.name for path in folder.iterdir())) if folder.is_dir() else ""
         fault = f"no {what} (.toml) in {folder}" + (f" (ignored: {ignored:.80})" if ignored else "")
         raise CatalogError(fault, where=where, hint=f"CONTRIBUTING.md shows how to write a {what}.")
     if not names:
         hint = f"List those it plays, such as `{what}s = {json.dumps(list(files), ensure_ascii=False)}`."
-        raise CatalogError(f"languages.{folder.name} lists no {what}s", where=where, hint=hint)
+        raise CatalogError(f"languages.{language} lists no {what}s", where=where, hint=hint)
     for name in names:
         if name not in files:
             raise unknown_name(name, files, what, where)
-    return {checked_id(name, where): read_entry(kind, files[name], folder.parents[1]) for name in names}
+    return {checked_id(name, where): read_entry(kind, files[name], files[name].parents[2]) for name in names}
 
 
 def read_entry(kind: type[E], path: Path, prompts: Path) -> E:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ from bench.records import canonical
 from bench.slugs import slug
 from bench.suites import Situation
 from bench.tables import printable
-from bench.toml_entries import entry_from
+from bench.toml_entries import entry_from, toml_string
 from bench.topics.coverage import table_words
 from bench.topics.report import Draft, Report, Topic, table
 from bench.topics.writing import TURNS
@@ -105,8 +104,3 @@ def coverage_text(report: Report) -> str:
             f"covered_by = [{names}]",
         ]
     return "\n".join(lines) + "\n"
-
-
-def toml_string(text: str) -> str:
-    """``text`` as a basic TOML string. Its escapes are those of JSON, and one for DEL."""
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -22,8 +22,8 @@ from bench.errors import CatalogError, ProviderError
 from bench.records import canonical
 from bench.replies import ReplyFault
 from bench.suites import Situation
-from bench.toml_entries import entry_from, read_toml
-from bench.topics.files import draft_name, draft_text, toml_string, write_report
+from bench.toml_entries import entry_from, read_toml, toml_string
+from bench.topics.files import draft_name, draft_text, write_report
 from bench.topics.report import Coverage, Draft, Match, Outliers, Report, Source, Topic, table
 from bench.topics.writing import ASKS, NO_MONEY, Writer, read_draft
 from tests.tiny import ROOT, Tiny, make_tiny

@@ -64,7 +64,7 @@ def bundle_of(
         cards=scenes.cards,
         situations=scenes.situations,
         items=scenes.items,
-        templates={path.name: read_text(path, root=suite.prompts) for path in sorted(folder.glob("*.jinja"))},
+        templates={path.name: read_text(path, root=folder.parent) for path in sorted(folder.glob("*.jinja"))},
         providers={name: shared(name, p, workers, catalog) for name, p in providers.items()},
         models=chosen,
         cache=None if cache is None else str(cache),

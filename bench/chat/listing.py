@@ -1,0 +1,82 @@
+"""Asks a server which models it offers, and makes catalogue entries of the answer."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from urllib.parse import urlsplit
+
+import httpx2
+
+from bench.catalog import Catalog
+from bench.chat.faults import UNREACHABLE_HINT
+from bench.errors import ProviderError
+from bench.suites.new_models import NewModel, usable_id
+from bench.toml_entries import unknown_name
+
+MOST_BYTES = 4_000_000
+MOST_MODELS = 20
+"""Entries that are made without naming the models."""
+SECONDS = 15.0
+
+
+def models_of_server(base_url: str, key: str | None = None, seconds: float = SECONDS) -> list[str]:
+    """Ids of the models that an OpenAI-compatible server offers, sorted. Raises ProviderError."""
+    headers = {"Authorization": f"Bearer {key}"} if key else {}
+    data = b""
+    try:
+        with httpx2.stream("GET", f"{base_url}/models", headers=headers, timeout=seconds) as answer:
+            for chunk in answer.iter_bytes():
+                data += chunk
+                if len(data) > MOST_BYTES:
+                    raise ProviderError("the list of models is too long", where=base_url)
+            status = answer.status_code
+    except (httpx2.HTTPError, httpx2.InvalidURL) as error:
+        fault = f"no answer: {type(error).__name__}"
+        raise ProviderError(fault, where=base_url, hint=UNREACHABLE_HINT) from None
+    if status in (401, 403):
+        hint = "Name the environment variable with the API key: --key-env NAME."
+        raise ProviderError(f"the server wants an API key (status {status})", where=base_url, hint=hint)
+    try:
+        listed = json.loads(data)["data"] if status == 200 else None
+        names = sorted({entry["id"] for entry in listed}) if listed is not None else None
+        if names is not None and all(isinstance(name, str) and name.isprintable() for name in names):
+            return names
+    except (ValueError, KeyError, TypeError, RecursionError):
+        pass
+    hint = "Is it the base address of an OpenAI-compatible server, such as http://127.0.0.1:8000/v1?"
+    raise ProviderError(f"unexpected answer to /models (status {status})", where=base_url, hint=hint)
+
+
+def entries_of_server(
+    url: str, catalog: Catalog, *, wanted: Sequence[str] = (), key_env: str = ""
+) -> list[NewModel]:
+    """Entries for the models of the server at ``url``, or for those of them that are ``wanted``.
+
+    Raises ProviderError if the server gives no list, CatalogError for an unknown model.
+    """
+    parts = urlsplit(url)
+    if parts.username or parts.query:
+        hint = "Leave it out, and name the environment variable with the key: --key-env NAME."
+        raise ProviderError("the address holds credentials or a query", where=parts.hostname or "", hint=hint)
+    base = url.rstrip("/") if parts.path.strip("/") else f"{url.rstrip('/')}/v1"
+    known = next((name for name, entry in catalog.providers.items() if entry.base_url == base), None)
+    variable = key_env or (catalog.providers[known].api_key_env if known else None)
+    offered = models_of_server(base, os.environ.get(variable) if variable else None)
+    for name in wanted:
+        if name not in offered:
+            raise unknown_name(name, offered, "model", base)
+    chosen = list(wanted) or offered
+    if not chosen or len(chosen) > MOST_MODELS:
+        hint = (
+            f"Choose with --model, such as --model {offered[0]}." if offered else "Load a model there first."
+        )
+        raise ProviderError(f"the server offers {len(offered)} models", where=base, hint=hint)
+    provider = known or usable_id(parts.netloc.replace(":", "-"))
+    new = {} if known else {"base_url": base, **({"api_key_env": key_env} if key_env else {})}
+    free = {"prices": {"input": "0", "output": "0"}} if parts.hostname in ("127.0.0.1", "localhost") else {}
+    return [
+        NewModel(usable_id(name), {"provider": provider, "model": name, "name": name, **free}, new)
+        for name in chosen
+    ]

@@ -1,0 +1,125 @@
+"""``bench import card`` and ``bench export card``: characters in the community's card format."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from bench.cli.options import Places, places
+from bench.errors import UserError
+
+if TYPE_CHECKING:
+    from bench.interop.card_import import ImportedCard
+
+LANGUAGE = click.option("--language", "-l", required=True, metavar="L", help="Language of the card: de.")
+
+
+@click.command("card")
+@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.Path(path_type=Path))
+@LANGUAGE
+@click.option("--name", default="", metavar="ID", help="Id of the character (default: from its name).")
+@click.option("--licence", default="", metavar="NAME", help="Licence of the card; without one it is private.")
+@click.option("--source", default="", metavar="TEXT", help="Where it comes from (default: its creator).")
+@click.option("--summary", default="", metavar="TEXT", help="The line that the interrogator reads.")
+@click.option(
+    "--greeting",
+    type=click.IntRange(0, 999),
+    default=0,
+    show_default=True,
+    metavar="N",
+    help="Which greeting to take: 0 is the first message, from 1 the alternates.",
+)
+@click.option(
+    "--instructions", is_flag=True, help="Also take its system prompt and post-history instructions."
+)
+@click.option("--replace", is_flag=True, help="Replace a card that has this id.")
+@click.option("--suite", default="", metavar="NAME", help="Also write a suite with these cards.")
+@click.option("--player", "-p", "players", multiple=True, metavar="P", help="With --suite: a player.")
+@click.option("--judge", "-j", "judges", multiple=True, metavar="J", help="With --suite: a judge.")
+@click.option("--situation", "situations", multiple=True, metavar="S", help="With --suite (default: all).")
+@places
+def import_card_command(
+    files: tuple[Path, ...],
+    language: str,
+    name: str,
+    licence: str,
+    source: str,
+    summary: str,
+    greeting: int,
+    instructions: bool,
+    replace: bool,
+    suite: str,
+    players: tuple[str, ...],
+    judges: tuple[str, ...],
+    situations: tuple[str, ...],
+    where: Places,
+) -> None:
+    """Import community character cards (V1, V2, V3).
+
+    FILE is a .json, .png or .charx file. Without --licence the card goes into the folder `private`, which git
+    ignores, and neither the card nor results of it are committed or published. Macros such as {{char}} stay
+    in the texts; a suite replaces them. The card is kept with all its fields, and `bench export card` writes
+    it back.
+    """
+    from bench.interop.card_format import Choices
+    from bench.interop.card_import import import_card
+
+    if name and len(files) > 1:
+        raise click.UsageError("--name names one card: import the files one by one.")
+    if (judges or players or situations) and not suite:
+        raise click.UsageError("--player, --judge and --situation go with --suite.")
+    choices = Choices(greeting, instructions, summary, source, licence)
+    made, failed = [], False
+    for file in files:
+        try:
+            card = import_card(file, where.layers, language, choices, name=name, replace=replace)
+        except UserError as error:
+            failed = True
+            click.echo(f"bench: {error.line()}", err=True)
+            continue
+        made.append(card)
+        click.echo(f"{card.id}: {card.path}" + (" (private: no --licence)" if card.private else ""))
+        for note in card.notes:
+            click.echo(f"  {note}")
+    if suite and made and not failed:
+        _write_suite(suite, made, where, language, players=players, judges=judges, situations=situations)
+    if failed:
+        sys.exit(1)
+
+
+def _write_suite(
+    name: str, cards: Sequence[ImportedCard], where: Places, language: str, **rest: tuple[str, ...]
+) -> None:
+    """Write a suite with ``cards``, whose chats open with their greetings."""
+    from bench.suites.drafts import NewSuite, write_suite
+
+    layers = tuple(dict.fromkeys((*where.layers, *(card.path.parents[2] for card in cards))))
+    new = NewSuite(name, tuple(card.id for card in cards), language=language, greeting=True, **rest)
+    path, notes = write_suite(new, layers, where.catalog())
+    for line in (*notes, f"{path}", f"Next: `bench run {name}`."):
+        click.echo(line)
+
+
+@click.command("card")
+@click.argument("name", metavar="ID")
+@LANGUAGE
+@click.option(
+    "--output",
+    "-o",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="A .json, .png or .charx file (default: ID.json).",
+)
+@places
+def export_card_command(name: str, language: str, output: Path | None, where: Places) -> None:
+    """Write a character as a community card (V3).
+
+    An imported card is written with every field that it came with, and with your changes.
+    """
+    from bench.interop.card_import import export_card
+
+    click.echo(export_card(where.layers, language, name, output or Path(f"{name}.json")))

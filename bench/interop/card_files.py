@@ -1,0 +1,197 @@
+"""The files that hold a community character card: JSON, PNG and CHARX, read within limits and written.
+
+Nothing in a file is unpacked to disk, no picture is decoded, and no name in a file becomes a path.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import io
+import json
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from bench.errors import UserError
+from bench.foreign import Unreadable
+
+MOST_CARD = 8_000_000
+"""Size limit of a card's JSON in bytes. Cards with large lorebooks have some hundred kilobytes."""
+MOST_FILE = 100_000_000
+"""Size limit of a PNG or CHARX file, which may hold pictures."""
+MOST_CHUNKS = 100_000
+MOST_DIRECTORY = 2_000_000
+"""Size limit of the directory of a CHARX file: Python reads all of it."""
+
+PNG = b"\x89PNG\r\n\x1a\n"
+ZIP_END = b"PK\x05\x06"
+ZIP_END_SIZE = 22
+CARD_JSON = "card.json"
+KEYWORDS = (b"ccv3", b"chara")
+"""Keywords of the PNG chunks that hold a card, the preferred one first."""
+
+
+def read_card(path: Path) -> dict[str, Any]:
+    """The JSON object in a card's file, whose kind its content says. Raises Unreadable."""
+    try:
+        if not path.is_file():
+            raise Unreadable("not a file")
+        with path.open("rb") as file:
+            start = file.read(len(PNG))
+            size = file.seek(0, io.SEEK_END)
+            file.seek(0)
+            if start == PNG:
+                return _parsed(_from_png(file, size))
+            if path.suffix.lower() == ".charx" or start.startswith((b"PK", b"\xff\xd8")):
+                return _parsed(_from_zip(file, size))
+            if size > MOST_CARD:
+                raise Unreadable(f"larger than {MOST_CARD // 1_000_000} MB")
+            return _parsed(file.read(MOST_CARD + 1))
+    except OSError as error:
+        raise Unreadable(f"cannot be read: {error.strerror or error}") from None
+
+
+def _parsed(data: bytes) -> dict[str, Any]:
+    """The JSON object in ``data``. Raises Unreadable."""
+    try:
+        card = json.loads(data.decode("utf-8-sig"), parse_constant=_no_constant)
+        json.dumps(card, ensure_ascii=False).encode()
+    except UnicodeDecodeError as error:
+        raise Unreadable(f"the card is not UTF-8 at byte {error.start}") from None
+    except UnicodeEncodeError:
+        raise Unreadable("the card holds half of a surrogate pair") from None
+    except RecursionError:
+        raise Unreadable("the card is nested too deeply") from None
+    except ValueError as error:
+        raise Unreadable(f"the card is not JSON: {str(error)[:120]}") from None
+    if not isinstance(card, dict):
+        raise Unreadable("the card is not a JSON object")
+    return card
+
+
+def _no_constant(name: str) -> float:
+    raise ValueError(f"{name} is not a number")
+
+
+def _from_png(file: BinaryIO, size: int) -> bytes:
+    """The card in the text chunks of a PNG; the picture is passed over."""
+    found: dict[bytes, bytes] = {}
+    for keyword, text in _text_chunks(file, size):
+        found.setdefault(keyword.lower(), text)
+    held = next((found[keyword] for keyword in KEYWORDS if keyword in found), None)
+    if held is None:
+        raise Unreadable("no card in this picture: it has no text chunk 'ccv3' or 'chara'")
+    try:
+        return base64.b64decode(held.translate(None, b"\r\n \t"), validate=True)
+    except binascii.Error:
+        raise Unreadable("the card in this picture is not base64") from None
+
+
+def _text_chunks(file: BinaryIO, size: int) -> Iterator[tuple[bytes, bytes]]:
+    """(keyword, text) of the ``tEXt`` chunks that may hold a card."""
+    file.seek(len(PNG))
+    for _ in range(MOST_CHUNKS):
+        head = file.read(8)
+        if len(head) < 8:
+            return
+        length, kind = struct.unpack(">I4s", head)
+        start = file.tell()
+        if start + length > size:
+            raise Unreadable("the picture is truncated")
+        if kind == b"tEXt":
+            keyword, end, text = file.read(min(length, 80)).partition(b"\0")
+            if end and keyword.lower() in KEYWORDS:
+                if length > MOST_CARD * 4 // 3:
+                    raise Unreadable(f"the card in this picture is larger than {MOST_CARD // 1_000_000} MB")
+                text += file.read(length - min(length, 80))
+                (stated,) = struct.unpack(">I", file.read(4).rjust(4, b"\0"))
+                if zlib.crc32(keyword + end + text, zlib.crc32(kind)) != stated:
+                    raise Unreadable("the card in this picture is damaged (wrong checksum)")
+                yield keyword, text
+        elif kind == b"IEND":
+            return
+        file.seek(start + length + 4)
+    raise Unreadable(f"the picture has more than {MOST_CHUNKS:,} chunks")
+
+
+def _from_zip(file: BinaryIO, size: int) -> bytes:
+    """The file ``card.json`` in a zip, as much of it as a card may have."""
+    if size > MOST_FILE:
+        raise Unreadable(f"larger than {MOST_FILE // 1_000_000} MB")
+    _check_directory(file, size)
+    try:
+        with zipfile.ZipFile(file) as archive:
+            info = archive.getinfo(CARD_JSON)
+            if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+                raise Unreadable(f"{CARD_JSON} is compressed in an unusual way")
+            with archive.open(info) as held:
+                data = held.read(MOST_CARD + 1)
+    except KeyError:
+        raise Unreadable(f"no {CARD_JSON} in this archive") from None
+    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError, struct.error):
+        raise Unreadable(f"the archive is damaged, or {CARD_JSON} is encrypted") from None
+    if len(data) > MOST_CARD:
+        raise Unreadable(f"{CARD_JSON} is larger than {MOST_CARD // 1_000_000} MB when unpacked")
+    return data
+
+
+def _check_directory(file: BinaryIO, size: int) -> None:
+    """Raise Unreadable unless the zip's directory is small: it is read into memory as a whole."""
+    file.seek(max(0, size - ZIP_END_SIZE - 65_535))
+    tail = file.read()
+    at = tail.rfind(ZIP_END)
+    if at < 0 or len(tail) - at < ZIP_END_SIZE:
+        raise Unreadable("neither a JSON file, a PNG nor a zip archive")
+    (length,) = struct.unpack_from("<I", tail, at + 12)
+    if length > MOST_DIRECTORY:
+        raise Unreadable("the archive has too many files")
+    file.seek(0)
+
+
+def card_bytes(card: dict[str, Any], form: str) -> bytes:
+    """A card as the bytes of a ``json``, ``png`` or ``charx`` file. Equal cards give equal bytes."""
+    data = json.dumps(card, ensure_ascii=False, indent=2).encode() + b"\n"
+    match form:
+        case "png":
+            return _png(data)
+        case "charx":
+            return _charx(data)
+        case _:
+            return data
+
+
+def _png(data: bytes) -> bytes:
+    """A plain picture with the card in both chunks, so that old programs find it too."""
+    width, height = 48, 64
+    rows = b"".join(b"\0" + b"\x60\x50\x90" * width for _ in range(height))
+    text = base64.b64encode(data)
+    chunks = [
+        (b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)),
+        *((b"tEXt", keyword + b"\0" + text) for keyword in KEYWORDS),
+        (b"IDAT", zlib.compress(rows, 9)),
+        (b"IEND", b""),
+    ]
+    return PNG + b"".join(
+        struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(body, zlib.crc32(kind)))
+        for kind, body in chunks
+    )
+
+
+def _charx(data: bytes) -> bytes:
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(zipfile.ZipInfo(CARD_JSON, (1980, 1, 1, 0, 0, 0)), data, zipfile.ZIP_DEFLATED)
+    return made.getvalue()
+
+
+def form_of(path: Path) -> str:
+    """The kind of card file that a path's suffix asks for. Raises UserError for another suffix."""
+    form = path.suffix.lower().removeprefix(".")
+    if form not in ("json", "png", "charx"):
+        hint = "Name a .json, .png or .charx file."
+        raise UserError(f"unsupported file type {path.suffix!r}", where=str(path), hint=hint)
+    return form

@@ -1,0 +1,305 @@
+"""Community character cards (versions 1, 2 and 3) as cards of ours, and back."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field
+
+from bench.foreign import AnyText, Foreign, Unreadable, checked
+from bench.suites import Card
+from bench.suites.lorebook import LoreEntry
+
+SPECS = {"chara_card_v2": 2, "chara_card_v3": 3}
+OURS = "dramaturg"
+"""Key of ``extensions`` for what the community's format has no field for."""
+OWN_FIELDS = ("summary", "source", "style", "facts", "secrets", "unknown", "boundaries")
+LONGEST_NAME = 100
+LONGEST_SUMMARY = 200
+LONGEST_KEY = 100
+SOURCE = "A community character card"
+STYLE = "community character card"
+
+_DEFAULTS: dict[str, Any] = {
+    "name": "",
+    "description": "",
+    "personality": "",
+    "scenario": "",
+    "first_mes": "",
+    "mes_example": "",
+    "creator_notes": "",
+    "system_prompt": "",
+    "post_history_instructions": "",
+    "alternate_greetings": [],
+    "group_only_greetings": [],
+    "tags": [],
+    "creator": "",
+    "character_version": "",
+    "extensions": {},
+}
+"""Fields that version 3 requires."""
+_START = re.compile(r"<start>", re.IGNORECASE)
+_ORIGINAL = re.compile(r"\{\{original\}\}", re.IGNORECASE)
+_DECORATOR = re.compile(r"^@@.*\n?", re.MULTILINE)
+_HIDDEN = re.compile(r"[^\S\n\t]*\r\n?|[\x00-\x08\x0b-\x1f\x7f]")
+_SENTENCE = re.compile(r"(?<=[.!?…。！？])\s")
+
+
+def _given(value: object) -> object:
+    return "" if value is None else value
+
+
+def _several(value: object) -> object:
+    return [] if value is None else value
+
+
+Said = Annotated[AnyText, BeforeValidator(_given)]
+Many = Annotated[list[AnyText], BeforeValidator(_several)]
+
+
+class BookEntry(Foreign):
+    """An entry of a lorebook."""
+
+    keys: Many = Field(default_factory=list)
+    secondary_keys: Many = Field(default_factory=list)
+    content: Said = ""
+    enabled: bool | None = True
+    constant: bool | None = False
+    selective: bool | None = False
+    use_regex: bool | None = False
+    extensions: dict[str, Any] | None = None
+    insertion_order: float | None = 0
+
+
+class Book(Foreign):
+    """A lorebook: entries that enter the prompt when the talk mentions their keys."""
+
+    entries: list[BookEntry] = Field(default_factory=list)
+    scan_depth: float | None = None
+
+
+class CardData(Foreign):
+    """What a card of any version says, as far as it is used here."""
+
+    name: Said = ""
+    nickname: Said = ""
+    description: Said = ""
+    personality: Said = ""
+    scenario: Said = ""
+    first_mes: Said = ""
+    mes_example: Said = ""
+    system_prompt: Said = ""
+    post_history_instructions: Said = ""
+    alternate_greetings: Many = Field(default_factory=list)
+    character_book: Book | None = None
+    tags: Many = Field(default_factory=list)
+    creator: Said = ""
+    extensions: dict[str, Any] | None = None
+
+    @property
+    def greetings(self) -> list[str]:
+        """The first message and its alternates."""
+        return [cleaned(text) for text in (self.first_mes, *self.alternate_greetings)]
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What the user chooses of a card."""
+
+    greeting: int = 0
+    """0: the first message; from 1: an alternate greeting."""
+    instructions: bool = False
+    """Also take the card's system prompt and its instructions after the history."""
+    summary: str = ""
+    source: str = ""
+    licence: str = ""
+
+
+def upgraded(card: dict[str, Any]) -> dict[str, Any]:
+    """A card of version 1, 2 or 3 as version 3, with all its unknown fields. Raises Unreadable."""
+    spec = card.get("spec")
+    data = card.get("data")
+    if spec is not None and spec not in SPECS:
+        raise Unreadable(f"unknown kind of card {spec!r:.60}", "spec")
+    if spec is None and not isinstance(data, dict):
+        if not isinstance(card.get("name"), str):
+            raise Unreadable("not a character card: it has neither 'data' nor 'name'")
+        root, data = {}, card
+    elif isinstance(data, dict):
+        root = card
+    else:
+        raise Unreadable("'data' is missing or not an object")
+    if SPECS.get(str(spec)) != 3:
+        data = _DEFAULTS | data
+    return {
+        **root,
+        "spec": "chara_card_v3",
+        "spec_version": root.get("spec_version", "3.0"),
+        "data": data,
+    } | ({} if SPECS.get(str(spec)) == 3 else {"spec_version": "3.0"})
+
+
+def read_data(card: dict[str, Any]) -> CardData:
+    """The fields of a version 3 card that are used here. Raises Unreadable with the place of a fault."""
+    return checked(CardData, card["data"], "data")
+
+
+def cleaned(text: str) -> str:
+    """``text`` with Unix line ends, without control characters and blank ends."""
+    return _HIDDEN.sub(lambda match: "\n" if "\r" in match[0] else "", text).strip()
+
+
+def card_fields(data: CardData, choices: Choices) -> tuple[dict[str, Any], list[str]]:
+    """The fields of our card, and what could not be taken over. Raises Unreadable.
+
+    Macros stay in the texts: a suite replaces them when it is loaded.
+    """
+    notes: list[str] = []
+    name = " ".join(cleaned(data.nickname or data.name).split())[:LONGEST_NAME]
+    if not name:
+        raise Unreadable("the card has no name", "data.name")
+    if not 0 <= choices.greeting < len(data.greetings):
+        raise Unreadable(f"no greeting {choices.greeting}: the card has 0 to {len(data.greetings) - 1}")
+    prompt = prompt_of(data, instructions=choices.instructions)
+    if not prompt:
+        raise Unreadable("the card says nothing about the character: description, personality and scenario")
+    fields: dict[str, Any] = {
+        "char_name": name,
+        "summary": summary_of(data, name),
+        "system_prompt": prompt,
+        "example_prompt": examples_of(data),
+        "initial_message": data.greetings[choices.greeting],
+        "tags": [tag for tag in map(cleaned, data.tags) if tag],
+        "source": f"Character card by {cleaned(data.creator)}" if cleaned(data.creator) else SOURCE,
+        "style": STYLE,
+    }
+    fields |= own_fields(data)
+    fields |= {key: text for key in ("summary", "source") if (text := getattr(choices, key))}
+    fields |= {"licence": choices.licence} if choices.licence else {"private": True}
+    fields["lorebook"] = list(lorebook_of(data, notes))
+    if (data.system_prompt or data.post_history_instructions) and not choices.instructions:
+        notes.append("its own instructions are left out; --instructions takes them")
+    return fields, notes
+
+
+def own_fields(data: CardData) -> dict[str, Any]:
+    """What an export of ours has put into ``extensions``, as far as a card may have it."""
+    held = (data.extensions or {}).get(OURS)
+    return {key: held[key] for key in OWN_FIELDS if key in held} if isinstance(held, dict) else {}
+
+
+def prompt_of(data: CardData, *, instructions: bool = False) -> str:
+    """The card's text for the player."""
+    parts = [
+        cleaned(data.description),
+        *(f"{label}: {cleaned(text)}" for label, text in _labelled(data) if cleaned(text)),
+        *_constant(data),
+    ]
+    if instructions:
+        own = (data.system_prompt, data.post_history_instructions)
+        first, last = (cleaned(_ORIGINAL.sub("", text)) for text in own)
+        parts = [first, *parts, last]
+    return "\n\n".join(filter(None, parts))
+
+
+def _labelled(data: CardData) -> list[tuple[str, str]]:
+    return [("Personality", data.personality), ("Scenario", data.scenario)]
+
+
+def examples_of(data: CardData) -> str:
+    """The example dialogues, with a blank line between them."""
+    return "\n\n".join(filter(None, map(cleaned, _START.split(data.mes_example))))
+
+
+def summary_of(data: CardData, name: str) -> str:
+    """A line about the character: the first sentence of the card that says something."""
+    for text in (data.personality, data.description, data.scenario):
+        line = " ".join(cleaned(text).split())
+        if line:
+            first = _SENTENCE.split(line, maxsplit=1)[0]
+            cut = first if len(first) <= LONGEST_SUMMARY else f"{first[: LONGEST_SUMMARY - 1].rstrip()}…"
+            return cut if name in cut or "{{char}}" in cut else f"{name}: {cut}"
+    return name
+
+
+def _entries(data: CardData) -> list[BookEntry]:
+    """The enabled entries of the lorebook, in their order of insertion."""
+    entries = data.character_book.entries if data.character_book else []
+    used = [entry for entry in entries if entry.enabled is not False and _content(entry)]
+    return sorted(used, key=lambda entry: entry.insertion_order or 0)
+
+
+def _content(entry: BookEntry) -> str:
+    return cleaned(_DECORATOR.sub("", cleaned(entry.content)))
+
+
+def _constant(data: CardData) -> list[str]:
+    return [_content(entry) for entry in _entries(data) if entry.constant]
+
+
+def lorebook_of(data: CardData, notes: list[str]) -> Iterator[dict[str, Any]]:
+    """The keyed entries of the lorebook. What they cannot say here is added to ``notes``.
+
+    An entry's text is never searched for other entries' keys, so none can trigger itself or another.
+    """
+    book_depth = data.character_book.scan_depth if data.character_book else None
+    left = 0
+    for entry in _entries(data):
+        keys = list(dict.fromkeys(key for key in map(cleaned, entry.keys) if 0 < len(key) <= LONGEST_KEY))
+        if entry.constant:
+            continue
+        if entry.use_regex or not keys:
+            left += 1
+            continue
+        if entry.selective and any(map(cleaned, entry.secondary_keys)):
+            notes.append(f"the entry {keys[0]!r:.40} of the lorebook no longer needs its secondary keys")
+        made: dict[str, Any] = {"keys": keys, "content": _content(entry)}
+        own = (entry.extensions or {}).get("scan_depth")
+        depth = own if isinstance(own, int) else book_depth
+        yield made | ({"scan_depth": int(depth)} if depth and depth >= 1 else {})
+    if left:
+        notes.append(f"{left} entries of the lorebook are left out: no usable keys, or regular expressions")
+
+
+def exported(card: Card, original: dict[str, Any] | None) -> dict[str, Any]:
+    """``card`` as version 3. Where it was imported from ``original`` and not edited, this is ``original``."""
+    base: dict[str, Any] = original or {"spec": "chara_card_v3", "spec_version": "3.0", "data": _DEFAULTS}
+    data = read_data(base)
+    changed: dict[str, Any] = {}
+    if card.char_name not in (data.name, data.nickname):
+        changed["name"] = card.char_name
+    if card.system_prompt.strip() not in (prompt_of(data), prompt_of(data, instructions=True)):
+        changed |= {"description": card.system_prompt, "personality": "", "scenario": ""}
+    if card.initial_message.strip() not in data.greetings:
+        changed["first_mes"] = card.initial_message
+    if card.example_prompt.strip() != examples_of(data):
+        changed["mes_example"] = f"<START>\n{card.example_prompt.strip()}"
+    if list(card.tags) != [tag for tag in map(cleaned, data.tags) if tag]:
+        changed["tags"] = list(card.tags)
+    implied = _implied(data)
+    lorebook = [entry.model_dump(exclude_none=True) for entry in card.lorebook]
+    if lorebook != [entry | {"keys": tuple(entry["keys"])} for entry in lorebook_of(data, [])]:
+        changed["character_book"] = {"extensions": {}, "entries": list(map(_book_entry, card.lorebook))}
+    dumped = card.model_dump(mode="json", include=set(OWN_FIELDS))
+    own = {key: value for key, value in dumped.items() if value and value != implied.get(key)}
+    if own:
+        changed["extensions"] = (data.extensions or {}) | {OURS: own}
+    return base | {"data": base["data"] | changed}
+
+
+def _book_entry(entry: LoreEntry) -> dict[str, Any]:
+    extensions = {"scan_depth": entry.scan_depth} if entry.scan_depth else {}
+    made = {"keys": list(entry.keys), "content": entry.content, "extensions": extensions}
+    return made | {"enabled": True, "insertion_order": 0, "use_regex": False}
+
+
+def _implied(data: CardData) -> dict[str, Any]:
+    """What an import fills in where the card and the user say nothing."""
+    try:
+        fields, _ = card_fields(data, Choices())
+    except Unreadable:
+        return {}
+    return fields

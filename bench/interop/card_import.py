@@ -1,0 +1,147 @@
+"""Import community character cards into a folder of prompts, and export cards from there."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bench.errors import UserError
+from bench.files import check_inside, read_bytes, storage_error, write_atomically
+from bench.foreign import Unreadable
+from bench.interop.card_files import MOST_CARD, card_bytes, form_of, read_card
+from bench.interop.card_format import Choices, card_fields, exported, read_data, upgraded
+from bench.slugs import slug
+from bench.suites import Card, read_entry
+from bench.suites.layers import IGNORE_ALL, entries_in, private_layer
+from bench.toml_entries import entry_from, toml_value, unknown_name
+
+ORIGINAL = ".card.json"
+"""Suffix of the community's card beside ours: it keeps every field for an export."""
+
+
+@dataclass(frozen=True)
+class ImportedCard:
+    """A card that was imported."""
+
+    id: str
+    path: Path
+    private: bool
+    notes: tuple[str, ...]
+    """What could not be taken over."""
+
+
+def import_card(
+    file: Path,
+    layers: Sequence[Path],
+    language: str,
+    choices: Choices,
+    *,
+    name: str = "",
+    replace: bool = False,
+) -> ImportedCard:
+    """Write the card in ``file`` as ``characters/<language>/<id>.toml``, and beside it as it came.
+
+    Args:
+        file: A card of version 1, 2 or 3 as JSON, PNG or CHARX.
+        layers: The folders of prompts. A card without a licence goes into the private one.
+        language: The language of the card.
+        choices: What to take of it.
+        name: Its id; default: made from the character's name.
+        replace: Replace a card that has this id.
+
+    Raises:
+        UserError: The file holds no usable card, or the id is taken.
+        StorageError: A file cannot be written.
+    """
+    try:
+        card = upgraded(read_card(file))
+        fields, notes = card_fields(read_data(card), choices)
+    except Unreadable as error:
+        fault = f"{error.place}: {error}" if error.place else str(error)
+        raise UserError(_printable(fault), where=_printable(str(file))) from None
+    identity = _checked(name, "card") if name else card_id(fields["char_name"])
+    layer = layers[0] if choices.licence else private_layer(layers)
+    folder = layer / "characters" / _checked(language, "language")
+    path = folder / f"{identity}.toml"
+    taken = entries_in([*layers, *({layer} - set(layers))], "characters", language).get(identity)
+    if taken is not None and not (replace and taken == path):
+        hint = "Name another id with --name" + (", or use --replace." if taken == path else ".")
+        raise UserError(f"there is a card {identity!r} already: {taken}", where=str(file), hint=hint)
+    text = card_toml(fields, f"Imported from {_printable(file.name)}.")
+    entry_from(Card, tomllib.loads(text), str(file))
+    if not choices.licence:
+        _write(layer, layer / ".gitignore", IGNORE_ALL)
+    _write(layer, folder / f"{identity}{ORIGINAL}", card_bytes(card, "json"))
+    _write(layer, path, text.encode())
+    return ImportedCard(identity, path, not choices.licence, tuple(map(_printable, notes)))
+
+
+def _write(layer: Path, path: Path, data: bytes) -> None:
+    """Write a file, whose folder must not be a link that leads out of ``layer``."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        check_inside(path.parent, layer)
+    except OSError as error:
+        raise storage_error(error, path) from None
+    write_atomically(path, data)
+
+
+def card_id(name: str) -> str:
+    """An id made from a character's name: letters without accents, digits and hyphens."""
+    plain = unicodedata.normalize("NFKD", name.replace("ß", "ss")).encode("ascii", "ignore").decode().lower()
+    plain = re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:40].strip("-")
+    return slug(plain or name)
+
+
+def _checked(name: str, kind: str) -> str:
+    if slug(name) != name:
+        hint = "Use lower-case letters, digits and '-'."
+        raise UserError(f"{name!r} cannot name a {kind}", hint=hint)
+    return name
+
+
+def card_toml(fields: dict[str, Any], comment: str) -> str:
+    """A card as the text of its file; empty fields are left out."""
+    lines = [f"{key} = {toml_value(value)}\n" for key, value in fields.items() if value not in ("", [], ())]
+    return f"# {comment}\n" + "".join(lines)
+
+
+def export_card(layers: Sequence[Path], language: str, name: str, output: Path) -> Path:
+    """Write the card ``name`` as a version 3 card in JSON, PNG or CHARX, as the suffix of ``output`` says.
+
+    An imported card is written with every field that it came with. Raises UserError.
+    """
+    form = form_of(output)
+    files = entries_in(layers, "characters", language)
+    if name not in files:
+        where = " and ".join(str(layer / "characters" / language) for layer in layers)
+        raise unknown_name(name, files, "character", where)
+    path = files[name]
+    card = read_entry(Card, path, path.parents[2])
+    try:
+        write_atomically(output, card_bytes(exported(card, _original(path)), form))
+    except Unreadable as error:
+        where = str(path.with_suffix(ORIGINAL))
+        raise UserError(f"{error.place}: {error}", where=where, hint="Import the card again.") from None
+    return output
+
+
+def _original(path: Path) -> dict[str, Any] | None:
+    """The card that ``path`` was imported from; None for a card of ours. Raises Unreadable."""
+    kept = path.with_suffix(ORIGINAL)
+    if not kept.exists():
+        return None
+    try:
+        return upgraded(json.loads(read_bytes(kept, path.parents[2], MOST_CARD * 2)))
+    except (OSError, ValueError, AttributeError, RecursionError):
+        raise Unreadable("not a card") from None
+
+
+def _printable(text: str) -> str:
+    return "".join(c if c.isprintable() else "?" for c in text)[:400]

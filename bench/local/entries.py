@@ -1,0 +1,60 @@
+"""A catalogue entry for a GGUF file, from what the file says about itself."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from pathlib import Path
+
+from bench.catalog import Catalog
+from bench.errors import CatalogError
+from bench.local.gguf import read_header
+from bench.suites.new_models import NewModel, usable_id
+
+_SIZE = re.compile(r"(?<![\d.])(\d+(?:\.\d+)?)\s*([MB])(?![a-z])", re.IGNORECASE)
+_BILLIONS = {"M": 0.001, "B": 1.0}
+
+
+def entry_of_file(path: Path, catalog: Catalog) -> NewModel:
+    """The entry for the GGUF file at ``path``: name, family, size, licence and SHA-256.
+
+    What the file does not say is left out, which reads as unknown. Raises ModelFileError for a damaged file,
+    CatalogError if no provider of the catalogue serves files.
+    """
+    header = read_header(path)
+    provider = next((name for name, entry in catalog.providers.items() if entry.embedded), None)
+    if provider is None:
+        hint = 'Add [providers.embedded] with base_url = "embedded".'
+        raise CatalogError("no provider serves files", where=str(catalog.path), hint=hint)
+
+    def said(key: str) -> str:
+        value = header.metadata.get(f"general.{key}")
+        return (
+            " ".join("".join(c for c in value if c.isprintable()).split()) if isinstance(value, str) else ""
+        )
+
+    folder = catalog.path.resolve().parent
+    inside = path.resolve().is_relative_to(folder)
+    with path.open("rb") as file:
+        sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+    architecture = said("architecture")
+    values: dict[str, object] = {
+        "provider": provider,
+        "file": path.resolve().relative_to(folder).as_posix() if inside else str(path.resolve()),
+        "sha256": sha256,
+        "model": path.stem.lower(),
+        "name": said("name") or path.stem,
+        "family": said("basename") or architecture or None,
+        "weights": "open",
+        "licence": said("license") or None,
+        "parameters_billion": _billions(said("size_label") or said("name") or path.stem),
+        "prices": {"input": "0", "output": "0"},
+    }
+    return NewModel(usable_id(path.stem), values)
+
+
+def _billions(label: str) -> float | None:
+    """The number of parameters in a label such as ``1.7B`` or ``135M``."""
+    match = _SIZE.search(label)
+    value = float(match[1]) * _BILLIONS[match[2].upper()] if match else 0.0
+    return round(value, 4) or None

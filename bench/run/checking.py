@@ -1,0 +1,181 @@
+"""Checks everything under the folders of prompts, and models.toml: all faults at once, with file and line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from bench.catalog import Catalog, Model, Provider, load_catalog
+from bench.errors import CatalogError
+from bench.prompts import PromptSet
+from bench.protocol_facts import facts_of
+from bench.protocols import protocol_for
+from bench.suites import Card, Situation, SuiteEntry, load_suite
+from bench.suites.drafts import UNFINISHED
+from bench.suites.layers import entries_in, existing_layers, protocol_folders
+from bench.toml_entries import Entry, entry_faults, located, read_text, read_toml, unknown_name
+
+_ENTRIES: dict[str, tuple[str, type[Entry]]] = {
+    "characters": ("character", Card),
+    "situations": ("situation", Situation),
+}
+_PLACE = re.compile(r"(?P<path>.*?)(?::(?P<line>\d+))?(?: \[.*\])?")
+
+
+@dataclass
+class CheckReport:
+    """What was read, and all faults in the order of files and lines."""
+
+    files: int = 0
+    faults: list[CatalogError] = field(default_factory=list)
+
+    def add(self, *faults: CatalogError) -> None:
+        """Add faults; one that is known already, or has no line where the same file has one, is left out."""
+        known = {fault.line() for fault in self.faults}
+        self.faults += [fault for fault in faults if fault.line() not in known]
+
+    def sort(self) -> None:
+        """Sort the faults by file and line."""
+        self.faults.sort(key=lambda fault: _place(fault.where))
+
+    def faulty(self) -> set[str]:
+        """The files that have a fault."""
+        return {_place(fault.where)[0] for fault in self.faults}
+
+
+def _place(where: str) -> tuple[str, int]:
+    match = _PLACE.fullmatch(where)
+    return (match["path"], int(match["line"] or 0)) if match else (where, 0)
+
+
+def check_all(layers: Sequence[Path], models: Path) -> CheckReport:
+    """Check suites, characters, situations, data sets, templates and the catalogue, and read nothing else."""
+    report = CheckReport()
+    layers = existing_layers(layers)
+    catalog = _check_catalog(models, report)
+    named = _models_named(models)
+    protocols = protocol_folders(layers)
+    for layer in layers:
+        for path in sorted(layer.rglob("*.toml")):
+            report.files += 1
+            try:
+                tables, text = read_toml(path, root=layer), read_text(path, root=layer)
+            except CatalogError as error:
+                report.add(error)
+                continue
+            kind, depth = path.relative_to(layer).parts[0], len(path.relative_to(layer).parts)
+            if kind in _ENTRIES and depth == 3:
+                report.add(*entry_faults(_ENTRIES[kind][1], tables, str(path), text=text))
+                report.add(*_unfinished(path, text))
+            elif kind in protocols and depth == 2:
+                report.add(*entry_faults(SuiteEntry, tables, str(path), text=text))
+                report.add(*_names(path, tables, text, layers, named))
+    _check_templates(layers, protocols, report)
+    for layer in layers:
+        for path in sorted(path for name in protocols for path in (layer / name).glob("*.toml")):
+            if str(path) not in report.faulty():
+                _check_suite(path, layers, catalog, report)
+    report.sort()
+    return report
+
+
+def _check_catalog(models: Path, report: CheckReport) -> Catalog | None:
+    """The catalogue; None, and its faults, if it has some."""
+    report.files += 1
+    try:
+        return load_catalog(models)
+    except CatalogError as error:
+        first = error
+    try:
+        tables, text = read_toml(models), read_text(models)
+    except CatalogError as error:
+        report.add(error)
+        return None
+    kinds: dict[str, type[Entry]] = {"providers": Provider, "models": Model}
+    for key, kind in kinds.items():
+        named = tables.get(key)
+        for name, data in named.items() if isinstance(named, dict) else ():
+            report.add(*entry_faults(kind, data, str(models), text=text, table=(key, name)))
+            provider = data.get("provider") if key == "models" and isinstance(data, dict) else None
+            providers = tables.get("providers")
+            known = providers if isinstance(providers, dict) else {}
+            if isinstance(provider, str) and provider not in known:
+                where = located(models, (key, name, "provider"), text)
+                report.add(unknown_name(provider, known, "provider", where))
+    if not report.faults:
+        report.add(first)
+    return None
+
+
+def _models_named(models: Path) -> Collection[str]:
+    """The ids in the catalogue, also those of faulty entries; empty if it cannot be read."""
+    try:
+        named = read_toml(models).get("models")
+    except CatalogError:
+        return ()
+    return named.keys() if isinstance(named, dict) else ()
+
+
+def _unfinished(path: Path, text: str) -> Iterator[CatalogError]:
+    for number, line in enumerate(text.split("\n"), 1):
+        if UNFINISHED in line and not line.lstrip().startswith("#"):
+            yield CatalogError("not written yet", where=f"{path}:{number}", hint=f"Replace {UNFINISHED}.")
+
+
+def _names(
+    path: Path, tables: Mapping[str, object], text: str, layers: Sequence[Path], models: Collection[str]
+) -> Iterator[CatalogError]:
+    """Faults of the models, cards and situations that a suite names."""
+    for role in ("player", "interrogator", "judge"):
+        for name in _list(tables.get(role), "models") if models else ():
+            if name not in models:
+                yield unknown_name(name, models, "model", located(path, (role, "models"), text))
+    languages = tables.get("languages")
+    for language, selection in languages.items() if isinstance(languages, dict) else ():
+        for kind, (what, _) in _ENTRIES.items():
+            known = entries_in(layers, kind, str(language))
+            for name in _list(selection, kind) if known else ():
+                if name not in known:
+                    yield unknown_name(name, known, what, located(path, ("languages", language, kind), text))
+
+
+def _list(table: object, key: str) -> list[str]:
+    values = table.get(key) if isinstance(table, dict) else None
+    return [value for value in values if isinstance(value, str)] if isinstance(values, list) else []
+
+
+def _check_templates(layers: Sequence[Path], protocols: set[str], report: CheckReport) -> None:
+    """Compile every template."""
+    for layer in layers:
+        for folder in sorted({path.parent for path in layer.glob("*/**/*.jinja")}):
+            protocol = folder.relative_to(layer).parts[0]
+            roles = facts_of(protocol).roles if protocol in protocols else ()
+            found = {path.name.split(".")[0] for path in folder.glob("*.jinja")}
+            languages = {path.name.split(".")[1] for path in folder.glob("*.*.jinja")} | {"en"}
+            report.files += len(list(folder.glob("*.jinja")))
+            for role in [role for role in roles if role in found] or sorted(found):
+                for language in sorted(languages):
+                    try:
+                        PromptSet(folder, language, [role])
+                    except CatalogError as error:
+                        report.add(error)
+
+
+def _check_suite(path: Path, layers: Sequence[Path], catalog: Catalog | None, report: CheckReport) -> None:
+    """Check what a suite and its protocol make of each language: items, options, judges."""
+    try:
+        suite = load_suite(layers, path.stem, check=False)
+    except CatalogError as error:
+        report.add(error)
+        return
+    for language in suite.scenes:
+        try:
+            if catalog is None:
+                suite.language(language)
+            else:
+                protocol_for(suite, language, catalog)
+        except CatalogError as error:
+            if _place(error.where)[0] not in report.faulty():
+                report.add(error)

@@ -1,0 +1,108 @@
+"""Folders of prompts on top of each other: the shipped ones below, private cards and suites above."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from bench.errors import CatalogError
+from bench.protocol_facts import facts_of
+from bench.slugs import NOT_SUITES, slug
+from bench.suites.languages import template_file
+
+IGNORE_ALL = b"*\n"
+"""A ``.gitignore`` that hides its whole folder."""
+FALLBACK = "en"
+"""Situations of this language are played where a language has none of its own."""
+Prompts = Path | str | Sequence[Path]
+"""One folder of prompts, or several, the lowest first."""
+
+PRIVATE = "private"
+"""A folder of this name beside the first folder of prompts is always the last layer; git ignores it."""
+
+
+def layers_of(prompts: Prompts) -> tuple[Path, ...]:
+    """The folders of ``prompts`` and, on top of a single one, the private folder beside it if it exists."""
+    if isinstance(prompts, (str, Path)):
+        folder = Path(prompts)
+        private = folder.parent / PRIVATE
+        return (folder, private) if folder.is_dir() and private.is_dir() else (folder,)
+    return tuple(dict.fromkeys(prompts))
+
+
+def existing_layers(prompts: Prompts) -> tuple[Path, ...]:
+    """:func:`layers_of`. Raises CatalogError for a folder that does not exist."""
+    layers = layers_of(prompts)
+    for folder in layers:
+        if not folder.is_dir():
+            hint = "Run `bench` in Dramaturg's own folder, or name the folder with --prompts."
+            raise CatalogError("no such folder", where=str(folder), hint=hint)
+    return layers
+
+
+def private_layer(layers: Sequence[Path]) -> Path:
+    """The folder for what is not published: the highest of several, else ``private`` beside the only one."""
+    return layers[-1] if len(layers) > 1 else layers[0].parent / PRIVATE
+
+
+def protocol_folders(layers: Sequence[Path]) -> set[str]:
+    """Names of the folders that hold templates in one of ``layers``, as only those of protocols do."""
+    return {path.parent.name for layer in layers for path in layer.glob("*/*.jinja")}
+
+
+def in_layers(layers: Sequence[Path], *parts: str) -> Path:
+    """The file or folder at ``parts`` in the first of ``layers`` that has it, else in the first."""
+    places = [layer.joinpath(*parts) for layer in layers]
+    return next((place for place in places if place.exists()), places[0])
+
+
+def templates_in(layers: Sequence[Path], protocol: str, name: str) -> Path:
+    """The folder of templates called ``name`` (empty: the protocol's own) in the first layer that has it."""
+    folders = [layer / protocol / name for layer in layers]
+    return next((folder for folder in folders if any(folder.glob("*.jinja"))), folders[0])
+
+
+def check_templates(layers: Sequence[Path], protocol: str, name: str, language: str, where: str) -> None:
+    """Raise CatalogError for a role without a template in ``language`` and without one in English."""
+    folder = templates_in(layers, protocol, name)
+    for role in facts_of(protocol).roles:
+        if not template_file(folder, role, language)[0].exists():
+            fault = f"language {language!r} has no template of the {role} in {folder}"
+            hint = f"Write {role}.{language}.jinja there, or {role}.jinja in English for all languages."
+            raise CatalogError(fault, where=where, hint=hint)
+
+
+def entries_in(layers: Sequence[Path], kind: str, language: str) -> Mapping[str, Path]:
+    """The files of cards or situations by id. Raises CatalogError if two layers have the same id."""
+    files: dict[str, Path] = {}
+    for layer in layers:
+        for path in sorted((layer / kind / language).glob("*.toml")):
+            if path.stem in files:
+                where = f"{path} and {files[path.stem]}"
+                raise CatalogError(f"two files are called {path.name!r}", where=where, hint="Rename one.")
+            files[path.stem] = path
+    return dict(sorted(files.items()))
+
+
+def suite_files(prompts: Prompts) -> dict[str, Path]:
+    """The suite files below ``prompts`` by suite id. Raises CatalogError for an unusable or repeated id."""
+    layers = existing_layers(prompts)
+    protocols = protocol_folders(layers)
+    files: dict[str, Path] = {}
+    for path in (path for layer in layers for path in sorted(layer.glob("*/*.toml"))):
+        if path.parent.name not in protocols:
+            continue  # cards, situations
+        name = folder_name(path.stem, "suite", str(path))
+        if name in files:
+            where = f"{path} and {files[name]}"
+            raise CatalogError(f"duplicate suite {name!r}", where=where, hint="Rename one of the two files.")
+        files[name] = path
+    return files
+
+
+def folder_name(name: str, kind: str, where: str) -> str:
+    """``name`` if results can lie in a folder of that name, else CatalogError."""
+    if slug(name) != name or name in NOT_SUITES:
+        hint = "Use lower-case letters, digits and '-', and no reserved name: the results folder gets it."
+        raise CatalogError(f"{name!r} cannot name a {kind}", where=where, hint=hint)
+    return name

@@ -1,0 +1,71 @@
+"""New entries of models.toml, added at its end."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from bench.catalog import Catalog, Model, Provider, load_catalog
+from bench.errors import CatalogError
+from bench.files import write_atomically
+from bench.toml_entries import ENTRY_ID, entry_from, read_text, toml_value
+
+
+@dataclass(frozen=True)
+class NewModel:
+    """An entry to add, and the provider that it needs, if the catalogue lacks it."""
+
+    id: str
+    model: Mapping[str, object]
+    new_provider: Mapping[str, object] = field(default_factory=dict)
+
+
+def usable_id(text: str) -> str:
+    """``text`` as the id of a catalogue entry."""
+    plain = re.sub(r"[^a-z0-9._-]+", "-", text.lower().rsplit("/", 1)[-1]).strip("-._")[:60]
+    return plain if ENTRY_ID.fullmatch(plain) else "model"
+
+
+def add_models(
+    path: Path, catalog: Catalog, models: Sequence[NewModel], *, identity: str = "", name: str = ""
+) -> list[str]:
+    """Append entries to the catalogue at ``path``, and return their ids.
+
+    ``identity`` and ``name`` are for a single entry. Raises CatalogError if an id is taken or unusable; then
+    nothing is written.
+    """
+    if len(models) > 1 and (identity or name):
+        raise CatalogError("--id and --name are for one model", hint="Choose it with --model.")
+    parts: list[str] = []
+    added: list[str] = []
+    for new in models:
+        entry = dict(new.model) | ({"name": name} if name else {})
+        key = identity or new.id
+        if key in catalog.models or key in added or not ENTRY_ID.fullmatch(key):
+            fault = (
+                f"there is a model {key!r} already"
+                if key in catalog.models
+                else f"{key!r} is not a usable id"
+            )
+            raise CatalogError(fault, where=str(path), hint="Choose another with --id.")
+        provider = str(entry["provider"])
+        if new.new_provider and provider not in catalog.providers and not any(provider in p for p in parts):
+            parts.append(_table("providers", provider, new.new_provider, Provider))
+        parts.append(_table("models", key, entry, Model))
+        added.append(key)
+    text = read_text(path).rstrip("\n") + "\n\n" + "\n".join(parts)
+    tomllib.loads(text)
+    write_atomically(path, text.encode())
+    load_catalog(path)
+    return added
+
+
+def _table(kind: str, name: str, values: Mapping[str, object], entry: type[Model] | type[Provider]) -> str:
+    """A table of the catalogue as TOML; what is not known is left out."""
+    kept = {key: value for key, value in values.items() if value is not None}
+    entry_from(entry, kept, name)
+    head = f"[{kind}.{toml_value(name)}]\n"
+    return head + "".join(f"{key} = {toml_value(value)}\n" for key, value in kept.items())

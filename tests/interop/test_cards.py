@@ -1,0 +1,331 @@
+"""Community character cards: read from every kind of file, rejected in one line, exported whole.
+
+The files are made here by the rules of the public specifications (V1, V2, V3), not by the program's writer,
+except where the test is about that.
+"""
+
+from __future__ import annotations
+
+import base64
+import copy
+import io
+import json
+import struct
+import tomllib
+import zipfile
+import zlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench.errors import UserError
+from bench.interop.card_files import card_bytes, read_card
+from bench.interop.card_format import Choices
+from bench.interop.card_import import export_card, import_card
+from bench.suites import Card, read_entry, settled
+from tests.tiny import bytes_below
+
+V1: dict[str, Any] = {
+    "name": "Käpt'n Holm",
+    "description": "{{char}} steuert seit vierzig Jahren die Fähre.",
+    "personality": "Wortkarg, freundlich.",
+    "scenario": "{{user}} steht nachts am Anleger.",
+    "first_mes": "Moin. Letzte Fähre, {{user}}.",
+    "mes_example": "<START>\n{{user}}: Fährt noch was?\n{{char}}: Wat mutt, dat mutt.\n"
+    "<start>\n{{user}}: Danke.",
+}
+BOOK: dict[str, Any] = {
+    "scan_depth": 4,
+    "entries": [
+        {"keys": ["lamp", "light"], "content": "@@depth 4\nThe lamp has a blue glass.", "insertion_order": 2},
+        {"keys": ["gull"], "content": "The gull is called Pit.", "enabled": False},
+        {"keys": ["x"], "content": "The tide turns at nine.", "constant": True, "insertion_order": 1},
+        {"keys": ["loop"], "content": "loop loop loop", "insertion_order": 3, "extensions": {"own": 1}},
+    ],
+}
+V2: dict[str, Any] = {
+    "spec": "chara_card_v2",
+    "spec_version": "2.0",
+    "data": V1
+    | {
+        "creator_notes": "Notes.",
+        "system_prompt": "Stay brief. {{original}}",
+        "post_history_instructions": "Never shout.",
+        "alternate_greetings": ["Second hello.", "Third hello."],
+        "character_book": BOOK,
+        "tags": ["sea", "night"],
+        "creator": "someone",
+        "character_version": "1.2",
+        "extensions": {"other/program": {"depth": [1, 2]}},
+        "not_in_any_specification": {"kept": True},
+    },
+}
+V3: dict[str, Any] = {
+    "spec": "chara_card_v3",
+    "spec_version": "3.0",
+    "own_root": 7,
+    "data": V2["data"]
+    | {
+        "nickname": "Holm",
+        "group_only_greetings": [],
+        "source": ["https://example.org/1"],
+        "creation_date": 1,
+    },
+}
+
+
+def png(*chunks: tuple[str, bytes], late: bool = False, padding: int = 0) -> bytes:
+    """A picture of one pixel with text chunks, before or after its data."""
+
+    def chunk(kind: bytes, body: bytes) -> bytes:
+        return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
+
+    texts = [chunk(b"tEXt", keyword.encode() + b"\0" + text) for keyword, text in chunks]
+    data = [chunk(b"IDAT", zlib.compress(b"\0\0\0\0")), chunk(b"prVt", bytes(padding))]
+    parts = [*data, *texts] if late else [*texts, *data]
+    head = chunk(b"IHDR", struct.pack(">IIBBBBB", 1, 1, 8, 2, 0, 0, 0))
+    return b"\x89PNG\r\n\x1a\n" + head + b"".join(parts) + chunk(b"IEND", b"")
+
+
+def b64(card: object) -> bytes:
+    return base64.b64encode(json.dumps(card, ensure_ascii=False).encode())
+
+
+def charx(data: bytes, name: str = "card.json", compression: int = zipfile.ZIP_DEFLATED) -> bytes:
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", compression) as archive:
+        archive.writestr("assets/icon/images/../../../../escape.png", b"picture")
+        archive.writestr(name, data)
+    return made.getvalue()
+
+
+@pytest.fixture
+def prompts(tmp_path: Path) -> Path:
+    folder = tmp_path / "prompts"
+    folder.mkdir()
+    return folder
+
+
+def imported(prompts: Path, name: str, data: bytes, **choices: Any) -> tuple[Card, Path, tuple[str, ...]]:
+    """The card that a file becomes, its path, and the notes."""
+    file = prompts.parent / name
+    file.write_bytes(data)
+    made = import_card(file, [prompts], "de", Choices(**choices))
+    return read_entry(Card, made.path, made.path.parents[2]), made.path, made.notes
+
+
+GOOD: dict[str, bytes] = {
+    "v1.json": json.dumps(V1).encode(),
+    "v2.json": b"\xef\xbb\xbf" + json.dumps(V2).encode(),
+    "v3.json": json.dumps(V3).encode(),
+    "v2.png": png(("chara", b64(V2))),
+    "v3.png": png(("chara", b64({"name": "the old one"})), ("ccv3", b64(V3))),
+    "late.png": png(("ccv3", b64(V3)), late=True),
+    "large.png": png(("ccv3", b64(V3)), padding=50_000_000),
+    "v3.charx": charx(json.dumps(V3).encode()),
+    "ours.png": card_bytes(V3, "png"),
+    "ours.charx": card_bytes(V3, "charx"),
+}
+
+
+@pytest.mark.parametrize("name", GOOD)
+def test_a_card_is_imported_from_every_kind_of_file(prompts: Path, name: str) -> None:
+    card, path, _ = imported(prompts, name, GOOD[name])
+    nickname = "v3" in name or "l" in name[0] or "ours" in name
+    assert card.char_name == ("Holm" if nickname else "Käpt'n Holm")
+    assert path.name == ("holm.toml" if nickname else "kapt-n-holm.toml")
+    shown = settled(card, "suite", "id")
+    assert shown.system_prompt.startswith(f"{card.char_name} steuert seit vierzig Jahren die Fähre.")
+    assert (
+        "Personality: Wortkarg, freundlich.\n\nScenario: User steht nachts am Anleger." in shown.system_prompt
+    )
+    assert shown.initial_message == "Moin. Letzte Fähre, User."
+    first, second = shown.example_prompt.split("\n\n")
+    assert first == f"User: Fährt noch was?\n{card.char_name}: Wat mutt, dat mutt."
+    assert second == "User: Danke."
+
+
+def test_a_card_without_a_licence_is_private(prompts: Path) -> None:
+    card, path, _ = imported(prompts, "a.json", json.dumps(V2).encode())
+    private = prompts.parent / "private"
+    assert card.private
+    assert path == private / "characters" / "de" / "kapt-n-holm.toml"
+    assert (private / ".gitignore").read_text() == "*\n"
+    card, path, _ = imported(
+        prompts, "b.json", json.dumps(V2 | {"data": V2["data"] | {"name": "B"}}).encode(), licence="CC0-1.0"
+    )
+    assert (card.private, card.licence, path.parents[2]) == (False, "CC0-1.0", prompts)
+
+
+def test_the_lorebook_becomes_entries_with_keys_and_what_is_constant_becomes_text(prompts: Path) -> None:
+    card, _, notes = imported(prompts, "a.json", json.dumps(V2).encode())
+    assert [entry.model_dump() for entry in card.lorebook] == [
+        {"keys": ("lamp", "light"), "content": "The lamp has a blue glass.", "scan_depth": 4},
+        {"keys": ("loop",), "content": "loop loop loop", "scan_depth": 4},
+    ]
+    assert "The tide turns at nine." in card.system_prompt
+    assert "Pit" not in card.system_prompt
+    assert any("--instructions" in note for note in notes)
+
+
+def test_instructions_and_other_greetings_come_on_request(prompts: Path) -> None:
+    card, _, _ = imported(prompts, "a.json", json.dumps(V2).encode(), instructions=True, greeting=2)
+    assert card.initial_message == "Third hello."
+    assert card.system_prompt.startswith("Stay brief.\n\n{{char}} steuert")
+    assert card.system_prompt.endswith("Never shout.")
+
+
+def test_draws_of_macros_depend_on_the_suite_and_the_card_alone(prompts: Path) -> None:
+    text = "{{random:red,green,blue}} {{pick::a::b::c}} {{roll:d20}} {{roll:6}}"
+    text += " {{// note}}{{reverse:abc}} {{other:x}}"
+    data = {"name": "{{char}}", "description": text + " {{random:{{char}},{{user}}}}"}
+    card, _, _ = imported(prompts, "a.json", json.dumps(data).encode())
+    one, same, other = (settled(card, suite, "id").system_prompt for suite in ("s", "s", "t"))
+    assert one == same
+    assert len({settled(card, f"suite-{n}", "id").system_prompt for n in range(20)}) > 10
+    colour, letter, twenty, six, reverse, unknown, nested = one.split()
+    assert colour in {"red", "green", "blue"}
+    assert letter in {"a", "b", "c"}
+    assert 1 <= int(twenty) <= 20
+    assert 1 <= int(six) <= 6
+    assert (reverse, unknown) == ("cba", "{{other:x}}")
+    assert nested in {"{{char}}", "User"}  # what a macro gives is not searched again
+    assert other != one or settled(card, "u", "id").system_prompt != one
+
+
+@pytest.mark.parametrize("form", ["json", "png", "charx"])
+@pytest.mark.parametrize("card", [V1, V2, V3], ids=["v1", "v2", "v3"])
+def test_a_round_trip_loses_nothing(prompts: Path, card: dict[str, Any], form: str) -> None:
+    _, path, _ = imported(prompts, "a.json", json.dumps(card).encode(), instructions=True, greeting=0)
+    layers = [prompts, path.parents[2]]
+    output = export_card(layers, "de", path.stem, prompts.parent / f"out.{form}")
+    back = read_card(output)
+    assert back["spec"] == "chara_card_v3"
+    data = card.get("data", card)
+    assert {key: back["data"][key] for key in data} == data
+    assert back["data"].get("extensions", {}) == data.get("extensions", {})
+    if card is V3:
+        assert back == V3
+    again = import_card(output, layers, "de", Choices(instructions=True), name="again")
+    fields = read_entry(Card, again.path, again.path.parents[2])
+    assert fields == read_entry(Card, path, path.parents[2])
+
+
+def test_our_own_card_survives_the_way_out_and_back(prompts: Path) -> None:
+    own = Path(__file__).parents[2] / "prompts"
+    for path in sorted((own / "characters" / "en").glob("*.toml")):
+        output = export_card([own], "en", path.stem, prompts.parent / "card.png")
+        made = import_card(output, [prompts], "en", Choices(licence="MIT"), name=path.stem)
+        before, after = (read_entry(Card, p, p.parents[2]) for p in (path, made.path))
+        stripped = {key: v.strip() for key, v in before.model_dump().items() if isinstance(v, str)}
+        assert after == before.model_copy(update={**stripped, "licence": "MIT"})
+
+
+def test_an_edited_card_is_exported_with_the_edit(prompts: Path) -> None:
+    _, path, _ = imported(prompts, "a.json", json.dumps(V3).encode())
+    text = path.read_text(encoding="utf-8").replace("seit vierzig Jahren", "seit gestern")
+    path.write_text(text, encoding="utf-8")
+    back = read_card(export_card([path.parents[2]], "de", path.stem, prompts.parent / "x.json"))["data"]
+    assert "seit gestern" in back["description"]
+    assert back["extensions"]["other/program"] == {"depth": [1, 2]}
+    assert back["character_book"] == BOOK
+
+
+def _nested(depth: int) -> bytes:
+    return b'{"name": "n", "description": ' + b"[" * depth + b"]" * depth + b"}"
+
+
+def _encrypted() -> bytes:
+    data = bytearray(charx(json.dumps(V3).encode()))
+    for mark, offset in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        at = data.rfind(mark)
+        data[at + offset] |= 1
+    return bytes(data)
+
+
+def _lying() -> bytes:
+    """A zip whose directory says that the bomb in it has 100 bytes."""
+    data = bytearray(charx(b'{"name": "' + b"a" * 50_000_000 + b'"}'))
+    at = data.rfind(b"PK\x01\x02")
+    data[at + 24 : at + 28] = struct.pack("<I", 100)
+    return bytes(data)
+
+
+BAD: dict[str, tuple[bytes, str]] = {
+    "bomb.charx": (charx(b'{"name": "' + b"a" * 60_000_000 + b'"}'), "when unpacked"),
+    "lying.charx": (_lying(), ""),
+    "many.charx": (b"PK\x05\x06" + struct.pack("<HHHHIIH", 0, 0, 9, 9, 2**31, 0, 0), "too many files"),
+    "encrypted.charx": (_encrypted(), "encrypted"),
+    "empty.charx": (charx(b"{}", name="other.json"), "no card.json"),
+    "lzma.charx": (charx(b"{}", compression=zipfile.ZIP_LZMA), "unusual"),
+    "text.charx": (b"not a zip", "neither"),
+    "plain.png": (png(("comment", b"hello")), "no card in this picture"),
+    "cut.png": (png(("ccv3", b64(V3)))[:300], "truncated"),
+    "flipped.png": (png(("ccv3", b64(V3))).replace(b"ccv3\0ey", b"ccv3\0EY"), "checksum"),
+    "base64.png": (png(("ccv3", b"%%%")), "base64"),
+    "utf16.json": (json.dumps(V1, ensure_ascii=False).encode("utf-16"), ""),
+    "surrogate.json": (b'{"name": "\\ud800", "description": "x"}', "surrogate"),
+    "nan.json": (b'{"name": "n", "description": "x", "y": NaN}', "not a number"),
+    "deep.json": (_nested(100_000), "nested"),
+    "list.json": (b"[]", "not a JSON object"),
+    "other.json": (b'{"hello": 1}', "not a character card"),
+    "spec.json": (json.dumps(V3 | {"spec": "chara_card_v9"}).encode(), "unknown kind"),
+    "nameless.json": (json.dumps(V1 | {"name": " "}).encode(), "no name"),
+    "empty.json": (json.dumps({"name": "n"}).encode(), "says nothing"),
+    "typed.json": (json.dumps(V1 | {"description": 5}).encode(), "data.description"),
+    "huge.json": (b'{"name": "' + b"a" * 9_000_000 + b'"}', "larger than"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_bad_card_is_rejected_in_one_line_and_nothing_is_written(prompts: Path, name: str) -> None:
+    data, words = BAD[name]
+    with pytest.raises(UserError) as error:
+        imported(prompts, name, data)
+    line = error.value.line()
+    assert words in line
+    assert "\n" not in line
+    assert len(line) < 700
+    assert bytes_below(prompts.parent).keys() == {name}
+
+
+SCRIPT = "</script><script>alert(1)</script>{{user}}\u202e\x00\x1b[31m'''\"\"\"\\"
+
+
+def test_a_hostile_card_stays_text_within_the_folder(prompts: Path) -> None:
+    data = copy.deepcopy(V3)
+    for key, value in data["data"].items():
+        if isinstance(value, str):
+            data["data"][key] = SCRIPT
+    data["data"] |= {"name": "../../../etc/passwd", "nickname": "../..//..\\x", "tags": [SCRIPT, "a/b"]}
+    card, path, _ = imported(prompts, "a.json", json.dumps(data).encode(), instructions=True)
+    assert path.parent == prompts.parent / "private" / "characters" / "de"
+    assert path.name == "x.toml"
+    assert "<script>alert(1)</script>" in card.system_prompt
+    assert "\x1b" not in path.read_text(encoding="utf-8")
+    tomllib.loads(path.read_text(encoding="utf-8"))
+    assert bytes_below(prompts.parent).keys() == {
+        "a.json",
+        "private/.gitignore",
+        "private/characters/de/x.card.json",
+        "private/characters/de/x.toml",
+    }
+
+
+def test_macros_that_nest_or_repeat_without_end_are_quick_and_stay_small() -> None:
+    name = "{{char}}" * 50
+    text = "{{random:" * 5000 + "{{char}}" * 5000 + "}}" * 4000 + "{{" * 50_000
+    card = Card(char_name=name, summary="s", system_prompt=text, source="s", style="s")
+    assert len(settled(card, "s").system_prompt) < 2_000_000
+
+
+def test_an_id_that_is_taken_is_not_overwritten(prompts: Path) -> None:
+    _, path, _ = imported(prompts, "a.json", json.dumps(V1).encode())
+    before = path.read_bytes()
+    with pytest.raises(UserError, match="already"):
+        imported(prompts, "a.json", json.dumps(V1 | {"description": "Other."}).encode())
+    assert path.read_bytes() == before
+    for name in ("../x", "X", "a/b"):
+        with pytest.raises(UserError, match="cannot name"):
+            import_card(prompts.parent / "a.json", [prompts], "de", Choices(), name=name)
