@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from bench.audit.boards import audit_board
 from bench.audit.comparisons import audit_compared, audit_comparisons
 from bench.audit.evidence import EvidenceAudit
+from bench.audit.files import FileAudit
 from bench.audit.findings import AuditReport, Findings, report_of
 from bench.audit.places import survey
 from bench.audit.published import audit_published
@@ -51,6 +52,8 @@ def audit_tree(
     models: set[str] = set()
     messages: set[str] = set()
     for board in boards:
+        if board.events is not None:
+            FileAudit(tree, findings).events(board.events)
         evidence = EvidenceAudit(tree, board, reference_of(board, suites, catalog, findings), findings)
         evidence.run()
         audit_comparisons(tree, board, evidence, findings)

@@ -17,6 +17,7 @@ from bench.replies.margins import WIDEST
 from bench.results import ResultsTree
 from bench.results.comparison_records import Comparison, OrderVerdict
 from bench.results.comparisons import comparison_path, pair_of
+from bench.results.events import Events
 
 T = TypeVar("T", bound=Record)
 
@@ -49,6 +50,12 @@ class FileAudit:
         if record.status == "complete" and unanswered:
             self._contradiction(path, "messages", "complete, but the last message is not the player's")
         return record if self._in_place(record, path, self.tree.conversation_path) else None
+
+    def events(self, path: Path) -> None:
+        """Read changes.json, and show each removed or renamed player with the reason."""
+        record = self._record(Events, path)
+        for n, event in enumerate(record.events if record else ()):
+            self.findings.add(f"player-{event.action}", path, event.text, f"events.{n}")
 
     def judgement(self, path: Path) -> Judgement | None:
         """Read a judgement. None if it is unreadable or not where it belongs."""

@@ -49,6 +49,8 @@ CODES: dict[str, tuple[Severity, str]] = {
     "missing-judgement": ("warning", "a complete conversation that a judge of the suite has not judged"),
     "unexpected-cell": ("warning", "a scene that the suite does not have"),
     "unexpected-judge": ("warning", "judges rotate, and it was not this judge's turn"),
+    "player-removed": ("note", "a player was removed, for the reason given"),
+    "player-renamed": ("note", "a player was renamed, for the reason given"),
     "extra-repeat": ("note", "a repeat beyond those of the suite"),
     "duplicate-messages": ("warning", "two conversations have the same messages, word for word"),
     "not-canonical": ("warning", "the bytes differ from the canonical form"),

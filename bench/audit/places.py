@@ -10,6 +10,7 @@ from pathlib import Path
 
 from bench.audit.findings import Findings
 from bench.results.comparisons import FOLDER
+from bench.results.events import EVENTS_FILE
 from bench.slugs import NOT_SUITES
 
 JSON = re.compile(r".*\.json", re.DOTALL)
@@ -38,11 +39,13 @@ class BoardFiles:
     language: str
     folder: Path
     board: Path | None = None
+    events: Path | None = None
     players: list[PlayerFiles] = field(default_factory=list)
     comparisons: list[Path] = field(default_factory=list)
 
     def __len__(self) -> int:
-        return sum(map(len, self.players)) + len(self.comparisons) + (self.board is not None)
+        count = len(self.comparisons) + (self.board is not None) + (self.events is not None)
+        return sum(map(len, self.players)) + count
 
 
 def survey(root: Path, suite: str | None, findings: Findings) -> list[BoardFiles]:
@@ -68,6 +71,8 @@ def _board(board: BoardFiles, findings: Findings) -> BoardFiles:
             board.players.append(_player(PlayerFiles(Path(entry.path)), findings))
         elif entry.is_file() and entry.name == "board.json":
             board.board = Path(entry.path)
+        elif entry.is_file() and entry.name == EVENTS_FILE:
+            board.events = Path(entry.path)
         else:
             stray(entry, findings)
     return board

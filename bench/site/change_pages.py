@@ -18,7 +18,8 @@ SHOWN = 10
 def changes_page(context: BoardContext) -> Page:
     """The page of a board's changes."""
     changes = None if context.changes is None else [(change, lines(change)) for change in context.changes]
-    return context.part_page("changes-of-board", {"changes": changes})
+    events = [(event.day, event.text) for event in reversed(context.events)]
+    return context.part_page("changes-of-board", {"changes": changes, "events": events})
 
 
 def feed_entries(context: BoardContext) -> Iterator[FeedEntry]:
@@ -31,6 +32,14 @@ def feed_entries(context: BoardContext) -> Iterator[FeedEntry]:
             page=context.part_path("changes-of-board"),
             updated=change.commit.date,
             points=told,
+        )
+    for number, event in enumerate(context.events):
+        yield FeedEntry(
+            title=f"{context.title}: {plain(event.name)} {event.action}",
+            ident=f"{context.place.suite}:{context.place.language}:event-{number}",
+            page=context.part_path("changes-of-board"),
+            updated=f"{event.day}T00:00:00Z",
+            points=[plain(event.text, 1200)],
         )
 
 

@@ -13,6 +13,7 @@ from bench.boards.history import BoardChange
 from bench.protocol_facts import facts_of
 from bench.records import PlayerInfo, Scene
 from bench.results import ResultsTree
+from bench.results.events import Event
 from bench.scores.board import Board
 from bench.scores.external import Alias, Published
 from bench.scores.frame import Frames
@@ -92,6 +93,11 @@ class BoardContext:
     @property
     def board(self) -> Board:
         return self.evidence.board
+
+    @cached_property
+    def events(self) -> tuple[Event, ...]:
+        """Players that were removed or renamed, oldest first."""
+        return self.tree.events(self.place.suite, self.place.language)
 
     @cached_property
     def separated(self) -> set[tuple[str, str]] | None:

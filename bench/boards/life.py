@@ -1,0 +1,129 @@
+"""Removing and renaming players of a board, with a reason that stays on record."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+
+from bench.catalog import Catalog
+from bench.errors import UserError
+from bench.files import storage_error
+from bench.records import PlayerInfo, sealed
+from bench.results import ResultsTree, sounds_of
+from bench.results.events import Event
+from bench.slugs import slug
+from bench.toml_entries import checked_id, unknown_name
+
+
+@dataclass(frozen=True)
+class Done:
+    """What was done to a player on one board."""
+
+    language: str
+    event: Event
+    records: int
+    """Conversations and judgements that were deleted or moved."""
+
+
+def _boards_of(tree: ResultsTree, suite: str, languages: Sequence[str], player: str) -> dict[str, PlayerInfo]:
+    """The player by language, in those of ``languages`` (default: all) that have it. Raises UserError."""
+    if tree.is_table(suite):
+        hint = "Import the scores again with --replace."
+        raise UserError("published scores are replaced as a whole", where=suite, hint=hint)
+    found: dict[str, PlayerInfo] = {}
+    names: set[str] = set()
+    for _, language in tree.boards(suite):
+        if not languages or language in languages:
+            for info in tree.players(suite, language):
+                names.add(info.player)
+                if info.player == player:
+                    found[language] = info
+    if not found:
+        where = f"{tree.root / slug(suite)}"
+        raise unknown_name(player, names, "player", where)
+    return found
+
+
+def _checked(reason: str, day: str) -> tuple[str, str]:
+    """The reason on one line, and the day. Raises UserError."""
+    reason = " ".join("".join(c if c.isprintable() else " " for c in reason).split())
+    if not 1 <= len(reason) <= 1000:
+        hint = "Say why with --reason, in a sentence."
+        raise UserError("the reason is empty" if not reason else "the reason is too long", hint=hint)
+    try:
+        return reason, date.fromisoformat(day).isoformat() if day else date.today().isoformat()
+    except ValueError:
+        raise UserError(f"invalid date {day!r}", hint="Write it as 2026-11-28.") from None
+
+
+def remove_player(
+    tree: ResultsTree, suite: str, player: str, reason: str, *, languages: Sequence[str] = (), day: str = ""
+) -> list[Done]:
+    """Delete a player's results on the boards of ``suite``, and record why.
+
+    Raises UserError if the player is not there or the reason is unusable.
+    """
+    reason, day = _checked(reason, day)
+    done = []
+    for language, info in _boards_of(tree, suite, languages, player).items():
+        folder = tree.player_folder(suite, language, player)
+        records = len([*folder.glob("conversations/*.json"), *folder.glob("judgements/*/*.json")])
+        event = Event(action="removed", player=player, name=info.name, reason=reason, day=day)
+        tree.add_event(suite, language, event)
+        try:
+            shutil.rmtree(folder)
+        except OSError as error:
+            raise storage_error(error, folder) from None
+        done.append(Done(language, event, records))
+    return done
+
+
+def rename_player(
+    tree: ResultsTree,
+    suite: str,
+    player: str,
+    to: str,
+    reason: str,
+    *,
+    catalog: Catalog | None = None,
+    languages: Sequence[str] = (),
+    day: str = "",
+) -> list[Done]:
+    """Give a player another id in all its records, and record why. Its answers and scores stay.
+
+    With a ``catalog`` that has the new id, the player's name comes from there.
+
+    Raises UserError if the player is not there, the new id is taken, or the reason is unusable.
+    """
+    reason, day = _checked(reason, day)
+    checked_id(to, "NEW")
+    boards = _boards_of(tree, suite, languages, player)
+    for language in boards:
+        if tree.player_folder(suite, language, to).exists():
+            where = str(tree.player_folder(suite, language, to))
+            raise UserError(f"there is a player {to!r} already", where=where, hint="Choose another id.")
+    entry = catalog.models.get(to) if catalog else None
+    done = []
+    for language, info in boards.items():
+        old = tree.player_folder(suite, language, player)
+        talks = list(tree.conversations(suite, language, player))
+        verdicts = list(tree.judgements(suite, language, player))
+        name = entry.name if entry else info.name
+        for talk in talks:
+            moved = sealed(talk.model_copy(update={"player": to}))
+            for audio in sounds_of(talk):
+                tree.write_audio(moved, audio, tree.read_audio(talk, audio))
+            tree.write_conversation(moved)
+        for verdict in verdicts:
+            tree.write_judgement(sealed(verdict.model_copy(update={"player": to})))
+        tree.write_player(suite, language, info.model_copy(update={"player": to, "name": name}))
+        event = Event(action="renamed", player=player, name=info.name, to=to, reason=reason, day=day)
+        tree.add_event(suite, language, event)
+        try:
+            shutil.rmtree(old)
+        except OSError as error:
+            raise storage_error(error, old) from None
+        done.append(Done(language, event, len(talks) + len(verdicts)))
+    return done

@@ -1,0 +1,77 @@
+"""``bench remove`` and ``bench rename``: the life of a board."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from bench.cli.options import Places, places
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def _reasoned(command: F) -> F:
+    """Add --language, --reason and --date."""
+    for option in (
+        click.option(
+            "--date", "day", default="", metavar="DATE", help="Date of the change (default: today)."
+        ),
+        click.option("--reason", required=True, metavar="TEXT", help="Why; it is published with the board."),
+        click.option(
+            "--language",
+            "-l",
+            "languages",
+            multiple=True,
+            metavar="L",
+            help="Only this language (repeatable).",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def _report(suite: str, done: Any) -> None:
+    for each in done:
+        click.echo(f"{suite} {each.language}: {each.event.text} ({each.records} records)")
+    click.echo(f"Next: `bench board {suite} --write`, then `bench commit-results`.")
+
+
+@click.command()
+@click.argument("suite", metavar="SUITE")
+@click.argument("player", metavar="PLAYER")
+@_reasoned
+@places
+def remove(suite: str, player: str, reason: str, day: str, languages: tuple[str, ...], where: Places) -> None:
+    """Remove a player from the boards of SUITE.
+
+    Its results are deleted. The reason is kept in the board's changes.json, which the audit, the feed and the
+    page of changes show.
+    """
+    from bench.boards.life import remove_player
+
+    tree = where.evidence(suite, languages)
+    _report(suite, remove_player(tree, suite, player, reason, languages=languages, day=day))
+
+
+@click.command()
+@click.argument("suite", metavar="SUITE")
+@click.argument("player", metavar="PLAYER")
+@click.argument("to", metavar="NEW")
+@_reasoned
+@places
+def rename(
+    suite: str, player: str, to: str, reason: str, day: str, languages: tuple[str, ...], where: Places
+) -> None:
+    """Give a player another id on the boards of SUITE.
+
+    All its records get the new id; conversations and scores stay as they are. Rename the entry in models.toml
+    first: the name for people is taken from there.
+    """
+    from bench.boards.life import rename_player
+
+    tree = where.evidence(suite, languages)
+    catalog = where.catalog() if where.models.is_file() else None
+    done = rename_player(tree, suite, player, to, reason, catalog=catalog, languages=languages, day=day)
+    _report(suite, done)
