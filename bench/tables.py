@@ -9,11 +9,13 @@ import csv
 import io
 import re
 import unicodedata
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 
 from rich.cells import cell_len
 
 Cell = str | int | float | tuple[str, ...] | None
+TableWriter = Callable[[Sequence[str], Sequence[Sequence[str]], Container[int]], str]
+"""Writes a table of heads, rows and the numbers of left-aligned columns."""
 UNKNOWN = "–"
 """How a missing value is shown to people."""
 
@@ -121,3 +123,21 @@ def latex_table(
     body = "".join(map(line, rows))
     head = f"\\begin{{tabular}}{{{align}}}\n\\toprule\n{line(heads)}\\midrule\n"
     return f"{head}{body}\\bottomrule\n\\end{{tabular}}\n"
+
+
+WRITERS: dict[str, TableWriter] = {"markdown": markdown_table, "latex": latex_table}
+"""The writer of each format of tables for documents."""
+
+
+def titled(title: str, table: str, form: str) -> str:
+    """A table of a document (a key of WRITERS) below its title."""
+    return (
+        f"**{_MARKDOWN.sub(_escape, title)}**\n\n{table}\n" if form == "markdown" else f"% {title}\n{table}\n"
+    )
+
+
+_MARKDOWN = re.compile(r"[\\`*_\[\]<]")
+
+
+def _escape(match: re.Match[str]) -> str:
+    return f"\\{match[0]}"

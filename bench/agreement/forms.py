@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from bench.agreement.report import Agreement
 from bench.records import Record, canonical
-from bench.tables import Cell, csv_table
+from bench.tables import WRITERS, Cell, csv_table, shown, titled
 
 COLUMNS = (
     "table",
@@ -48,6 +48,22 @@ def agreement_json(agreement: Agreement) -> str:
 def agreement_csv(agreement: Agreement) -> str:
     """Every figure as a line; columns COLUMNS."""
     return csv_table(COLUMNS, [[row.get(column) for column in COLUMNS] for row in _rows(agreement)])
+
+
+def agreement_document(agreement: Agreement, form: str) -> str:
+    """Every figure in the tables TABLES, as Markdown or LaTeX (keys of :data:`bench.tables.WRITERS`)."""
+    parts = []
+    every = list(_rows(agreement))
+    for name, meaning in TABLES.items():
+        rows = [row for row in every if row["table"] == name]
+        columns = [c for c in COLUMNS[1:] if any(row.get(c) is not None for row in rows)]
+        cells = [[shown(row.get(column), 3) for column in columns] for row in rows]
+        words = {
+            n for n, column in enumerate(columns) if any(isinstance(row.get(column), str) for row in rows)
+        }
+        if rows:
+            parts.append(titled(meaning, WRITERS[form](columns, cells, words), form))
+    return "\n".join(parts)
 
 
 def _rows(agreement: Agreement) -> Iterator[Row]:

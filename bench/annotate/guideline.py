@@ -110,6 +110,14 @@ def load_guideline(prompts: Path, language: str) -> Guideline:
     return Guideline(language, entry_from(GuidelineEntry, read_toml(path, root=prompts), str(path)))
 
 
+def guideline_or_english(prompts: Path, language: str) -> tuple[Guideline, str]:
+    """The guideline in a language, or else in English with a note for the user. Raises CatalogError."""
+    if (prompts / "annotation" / f"{language}.toml").is_file():
+        return load_guideline(prompts, language), ""
+    note = f"There is no guideline in {language!r}: raters read the English one. --guideline names another."
+    return load_guideline(prompts, "en"), note
+
+
 def guideline_of(prompts: Path, identity: str) -> Guideline:
     """The guideline that a study was drawn for. Raises UserError if its file has another version now."""
     language = identity.rpartition("-")[0]

@@ -17,13 +17,17 @@ import errno
 import importlib
 import os
 import signal
+import time
+import traceback
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
+from click.shell_completion import CompletionItem
 
 from bench import __version__
+from bench.cli.common import Suggesting, colour, forget, verbose, with_common
 from bench.errors import UserError
 from bench.files import storage_error
 
@@ -43,6 +47,17 @@ class Listed(NamedTuple):
 COMMANDS = {
     "suites": Listed("Run", "catalog:suites", "List the suites, their languages and judges."),
     "models": Listed("Run", "catalog:models", "List the models with prices and missing keys."),
+    "new": Listed(
+        "Run",
+        "new:new",
+        "Write a suite, card, situation or model entry.",
+        (
+            "bench new suite mine -c sherlock-holmes -j smollm2-135m",
+            "bench new model my-model.gguf",
+            "bench new model http://127.0.0.1:8000/v1",
+        ),
+    ),
+    "check": Listed("Run", "check:check", "Check suites, cards, situations and models.toml."),
     "plan": Listed(
         "Run",
         "running:plan",
@@ -54,6 +69,12 @@ COMMANDS = {
         "running:run",
         "Run missing conversations and judgements.",
         ("bench run pingpong-2 -p my-model --max-cost 5", "bench run pingpong-2 -p my-model --shard 2/8"),
+    ),
+    "versus": Listed(
+        "Run",
+        "versus:versus",
+        "Run two models, and say whether they differ.",
+        ("bench versus mine my-model-1 my-model-2",),
     ),
     "judge": Listed(
         "Run",
@@ -133,7 +154,12 @@ COMMANDS = {
         "Write the scores of SUITE as one table.",
         ("bench export pingpong-2 -l en -o scores.csv", "bench export pingpong-2 --columns"),
     ),
-    "import": Listed("Results", "interop:import_", "Import results of other projects."),
+    "import": Listed(
+        "Results",
+        "interop:import_",
+        "Import results, or character cards.",
+        ("bench import card knight.png -l en", "bench import ping-pong-bench FILES -l en"),
+    ),
     "annotate": Listed(
         "People",
         "annotate:annotate",
@@ -166,6 +192,18 @@ COMMANDS = {
         "Check all results, or those of SUITE.",
         ("bench audit", "bench audit pingpong-2 --strict --format json"),
     ),
+    "remove": Listed(
+        "Maintain",
+        "life:remove",
+        "Remove a player from the boards of SUITE.",
+        ('bench remove pingpong-2 my-model --reason "The provider served another model."',),
+    ),
+    "rename": Listed(
+        "Maintain",
+        "life:rename",
+        "Give a player another id on the boards of SUITE.",
+        ('bench rename pingpong-2 my-model my-model-0.2 --reason "Version 0.3 is out."',),
+    ),
     "commit-results": Listed(
         "Maintain",
         "evidence:commit_results",
@@ -173,6 +211,10 @@ COMMANDS = {
         ("bench commit-results --dry-run",),
     ),
     "serve-local": Listed("Maintain", "local:serve_local", "Serve a local model until Ctrl-C."),
+    "doctor": Listed("Maintain", "doctor:doctor", "Check installation, keys, providers and disk."),
+    "completion": Listed(
+        "Maintain", "doctor:completion", "Print a script that completes commands and names."
+    ),
     "schemas": Listed("Maintain", "schemas:schemas", "Write the JSON Schemas of all files."),
 }
 """Every command. Its module, and what that needs, is imported when the command is called."""
@@ -182,7 +224,7 @@ SIGPIPE_STATUS = 141
 """The status a shell reports for a process killed by SIGPIPE (signal 13)."""
 
 
-class Commands(click.Group):
+class Commands(Suggesting):
     """A group that imports its commands late and lists them in sections."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -195,9 +237,14 @@ class Commands(click.Group):
         module, name = listed.target.split(":")
         command = getattr(importlib.import_module(f"bench.cli.{module}"), name)
         assert isinstance(command, click.Command)
+        with_common(command)
         if listed.examples:
             command.epilog = "\b\n" + "\n  ".join(["Examples:", *listed.examples])
         return command
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        names = [name for name in COMMANDS if name.startswith(incomplete)]
+        return [CompletionItem(name, help=COMMANDS[name].summary) for name in names]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         width = max(map(len, COMMANDS))
@@ -244,13 +291,15 @@ def _reader_watched() -> Iterator[None]:
     " docs/running.md lists the exit statuses.",
 )
 @click.version_option(__version__, prog_name="Dramaturg")
-def cli() -> None:
+@click.pass_context
+def cli(ctx: click.Context) -> None:
     """Dramaturg benchmarks chat models at staying in character.
 
     One model (the player) plays a character, another (the interrogator) plays the user, and judge models
     score every reply. Conversations and scores are stored as JSON under results/. Boards, analyses and the
     website are computed from these files.
     """
+    colour(ctx)
 
 
 def main() -> None:
@@ -262,11 +311,15 @@ def main() -> None:
 
 def _run() -> int:
     """Run the command line, print a line about an error, and return the exit status."""
+    forget()
+    started = time.monotonic()
     try:
         result = cli(prog_name="bench", standalone_mode=False)
         with _reader_watched():
             sys.stdout.flush()
     except UserError as error:
+        if verbose():
+            traceback.print_exc()
         return _report(error.line(), error.status)
     except click.ClickException as error:
         error.show()
@@ -281,6 +334,8 @@ def _run() -> int:
             raise
         _silence_output()
         return _report(storage_error(error, Path(error.filename or "output")).line(), 1)
+    if verbose():
+        click.echo(f"bench: {time.monotonic() - started:.1f} s", err=True)
     return result if isinstance(result, int) else 0  # click returns a status where it ended the command
 
 

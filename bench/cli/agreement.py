@@ -9,10 +9,14 @@ from typing import TYPE_CHECKING
 import click
 
 from bench.cli.options import Places, places
+from bench.cli.output import form_of, forms, write
 from bench.errors import UserError
+from bench.tables import WRITERS
 
 if TYPE_CHECKING:
     from bench.agreement.panel import Panel
+
+FORMS = ("text", "csv", "json", *WRITERS)
 
 
 @click.command()
@@ -55,10 +59,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="Resampling unit; `players` generalises to new players.",
 )
-@click.option(
-    "--format", "form", type=click.Choice(["text", "csv", "json"]), default="text", show_default=True
-)
-@click.option("--output", "-o", metavar="FILE", help="Output file (default: stdout).")
+@forms(*FORMS)
 @places
 def agreement(
     suite_name: str | None,
@@ -74,8 +75,8 @@ def agreement(
     ensembles: tuple[str, ...],
     refusals: str,
     unit: str,
-    form: str,
-    output: str | None,
+    form: str | None,
+    output: Path | None,
     where: Places,
 ) -> None:
     """Measure how well judges agree with people.
@@ -96,10 +97,11 @@ def agreement(
     refers to the reason, below the table, why a figure does not exist. Every judge of the same messages that
     people read is included; conversations that have changed since are left out.
     """
-    from bench.agreement.forms import agreement_csv, agreement_json
+    from bench.agreement.forms import agreement_csv, agreement_document, agreement_json
     from bench.agreement.report import agreement_of
     from bench.cli.agreement_text import agreement_text
 
+    form = form_of(form, output, FORMS)
     if table is None:
         only_table = {"--human": human, "--judges": judges, "--criterion": criterion, "--item": item}
         _refuse({**only_table, "--group": group}, "needs --table")
@@ -114,18 +116,11 @@ def agreement(
         unit="players" if unit == "players" else "conversations",
         ensembles=[_names(text) for text in ensembles],
     )
-    text = {"text": agreement_text, "csv": agreement_csv, "json": agreement_json}[form](result)
-    if output is None:
-        click.echo(text, nl=False)
+    if form in WRITERS:
+        text = agreement_document(result, form)
     else:
-        _write(click.unstyle(text) if form == "text" else text, Path(output))
-
-
-def _write(text: str, output: Path) -> None:
-    from bench.files import write_atomically
-
-    changed = write_atomically(output, text.encode("utf-8"))
-    click.echo(f"{output} {'written' if changed else 'unchanged'}")
+        text = {"text": agreement_text, "csv": agreement_csv, "json": agreement_json}[form](result)
+    write(click.unstyle(text) if form == "text" and output else text, output)
 
 
 def _refuse(options: Mapping[str, object], why: str) -> None:

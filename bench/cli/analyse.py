@@ -8,19 +8,23 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bench.cli.options import Places, places
+from bench.cli.options import Places, complete_suites, places
+from bench.cli.output import form_of, forms, write
 from bench.records import MOST_REPEATS
 from bench.results import ResultsTree
+from bench.tables import WRITERS, printable, text_table, titled
 
 if TYPE_CHECKING:
     from bench.catalog import Catalog
     from bench.scores.analyses.report import Analysis
 
+FORMS = ("text", "json", *WRITERS)
+
 
 @click.command()
-@click.argument("suite_name", metavar="SUITE")
+@click.argument("suite_name", metavar="SUITE", shell_complete=complete_suites)
 @click.option("--language", "-l", required=True, metavar="L", help="Language of the board.")
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@forms(*FORMS)
 @click.option("--only", multiple=True, metavar="NAME", help="Only this table (repeatable).")
 @click.option(
     "--swap-with",
@@ -40,7 +44,8 @@ if TYPE_CHECKING:
 def analyse(
     suite_name: str,
     language: str,
-    form: str,
+    form: str | None,
+    output: Path | None,
     only: tuple[str, ...],
     swaps: tuple[str, ...],
     again: str | None,
@@ -60,7 +65,8 @@ def analyse(
     from bench.scores.analyses.texts import turns_of
     from bench.scores.player_measures import player_measures
 
-    tree, suites = where.evidence(suite_name, [language]), all_suites(where.prompts)
+    form = form_of(form, output, FORMS)
+    tree, suites = where.evidence(suite_name, [language]), all_suites(where.layers)
     loaded = load_board(tree, suite_name, language, prompts=suites)
     frames = loaded.frames
     talks = {
@@ -80,11 +86,13 @@ def analyse(
         only,
     )
     if form == "json":
-        click.echo(canonical(made.model_dump(mode="json")), nl=False)
+        write(canonical(made.model_dump(mode="json")), output)
         return
-    click.echo(f"{made.suite}, {made.language}, version {made.version}, judged by {', '.join(made.judges)}")
-    for analysis in made.analyses:
-        click.echo("\n" + _text(analysis), nl=False)
+    if form in WRITERS:
+        write("\n".join(_document(analysis, form) for analysis in made.analyses if analysis.rows), output)
+        return
+    head = f"{made.suite}, {made.language}, version {made.version}, judged by {', '.join(made.judges)}\n"
+    write(head + "".join(f"\n{_text(analysis)}" for analysis in made.analyses), output)
 
 
 def _catalog(where: Places) -> Catalog | None:
@@ -94,8 +102,6 @@ def _catalog(where: Places) -> Catalog | None:
 
 def _text(analysis: Analysis) -> str:
     """One table for a terminal; reasons stand below it, each once."""
-    from bench.tables import printable, text_table
-
     head = f"{analysis.title} ({analysis.name})\n{analysis.about}\n"
     if not analysis.rows:
         return f"{head}None: {analysis.reason}.\n"
@@ -112,6 +118,16 @@ def _text(analysis: Analysis) -> str:
     notes = "".join(f"[{n}] {reason}\n" for n, reason in enumerate(reasons, start=1))
     notes += "".join(f"{printable(note)}\n" for note in analysis.notes)
     return head + text_table([*columns, *([""] if reasons else [])], rows, left=words) + notes
+
+
+def _document(analysis: Analysis, form: str) -> str:
+    """One table as Markdown or LaTeX, with its notes below."""
+    columns = [name for name in analysis.columns if any(row[name] is not None for row in analysis.rows)]
+    words = {n for n, name in enumerate(columns) if any(isinstance(r[name], str) for r in analysis.rows)}
+    rows = [[printable(_shown(name, row[name])) for name in columns] for row in analysis.rows]
+    mark = "" if form == "markdown" else "% "
+    notes = "".join(f"{mark}{printable(note)}\n" for note in analysis.notes)
+    return titled(analysis.title, WRITERS[form](columns, rows, words), form) + notes
 
 
 _EMPTY = {"player": "(all)", "judges": "(all)", "board": "(mean)"}

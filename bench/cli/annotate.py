@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from bench.cli.annotate_text import print_counts, print_import
+from bench.cli.common import Suggesting
 from bench.cli.options import Places, places
 from bench.errors import UserError
 from bench.files import write_atomically
@@ -57,7 +58,7 @@ def server_options(command: F) -> F:
     )(command)
 
 
-@click.group()
+@click.group(cls=Suggesting)
 def annotate() -> None:
     """Have people rate conversations.
 
@@ -119,16 +120,23 @@ def sample(
     """
     if size is not None and within_player is not None:
         raise UserError("--size and --within-player exclude each other", hint="Choose one of the two.")
-    from bench.annotate.guideline import load_guideline
+    from bench.annotate.guideline import guideline_or_english, load_guideline
     from bench.annotate.sample import draw_study, save_new_study
     from bench.boards.loading import all_suites
     from bench.results.studies import study_folder
 
     folder = study_folder(where.results, study)
-    defined = all_suites(where.prompts).get(suite_name)
+    defined = all_suites(where.layers).get(suite_name)
+    evidence = where.evidence(suite_name, [language])
+    if guideline:
+        text, note = load_guideline(where.prompts, guideline), ""
+    else:
+        text, note = guideline_or_english(where.prompts, language)
+    if note:
+        click.echo(note, err=True)
     drawn = draw_study(
-        where.evidence(suite_name, [language]),
-        load_guideline(where.prompts, guideline or language),
+        evidence,
+        text,
         study=study,
         suite=suite_name,
         language=language,

@@ -9,7 +9,7 @@ from typing import Any, TypeVar, cast
 
 import click
 
-from bench.cli.options import Places
+from bench.cli.options import Places, complete_models, complete_suites
 from bench.records import MOST_REPEATS
 from bench.run.prices import Spending
 from bench.run.shards import Shard
@@ -55,11 +55,17 @@ def asking(players: str) -> Callable[[F], F]:
 
     def name(long: str, short: str, text: str) -> Callable[[F], F]:
         return click.option(
-            f"--{long}", f"-{short}", f"{long}s", multiple=True, metavar=short.upper(), help=text
+            f"--{long}",
+            f"-{short}",
+            f"{long}s",
+            multiple=True,
+            metavar=short.upper(),
+            help=text,
+            shell_complete=None if long == "language" else complete_models,
         )
 
     options = (
-        click.argument("suite", metavar="SUITE"),
+        click.argument("suite", metavar="SUITE", shell_complete=complete_suites),
         name("language", "l", "Only this language (repeatable)."),
         name("player", "p", players),
         name("judge", "j", "A judge, by its name in models.toml (repeatable). Default: the suite's judges."),
@@ -86,12 +92,21 @@ def asking(players: str) -> Callable[[F], F]:
     return lambda command: _with_options(command, options)
 
 
+def interrogator(command: F) -> F:
+    """Add --interrogator."""
+    text = "A model instead of the suite's interrogator, by its name in models.toml. Results with the suite's"
+    text += " own count as made with other settings."
+    return click.option("--interrogator", metavar="MODEL", default="", help=text)(command)
+
+
 def spending(command: F) -> F:
     """Add --max-cost, --allow-unknown-price and --no-cache; the command gets them as one ``limits``."""
     options = (
         click.option(
             "--max-cost",
             type=Dollars(),
+            envvar="DRAMATURG_MAX_COST",
+            show_envvar=True,
             help="Send no further calls once this much is spent; exit with status 3. Calls in flight finish"
             " and count; free calls are still sent.",
         ),
@@ -120,7 +135,7 @@ def arguments(where: Places, limits: Spending) -> dict[str, Any]:
         "unknown_prices": limits.unknown_prices,
         "results": where.results,
         "models": where.models,
-        "prompts": where.prompts,
+        "prompts": where.layers,
         "cache": where.cache if limits.cached else None,
     }
 

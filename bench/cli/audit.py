@@ -6,11 +6,11 @@ import sys
 
 import click
 
-from bench.cli.options import Places, places
+from bench.cli.options import Places, complete_suites, places
 
 
 @click.command()
-@click.argument("suite_name", metavar="[SUITE]", required=False)
+@click.argument("suite_name", metavar="[SUITE]", shell_complete=complete_suites, required=False)
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @click.option("--strict", is_flag=True, help="Count warnings (stale or missing evidence) as errors.")
 @places
@@ -31,7 +31,7 @@ def audit(suite_name: str | None, form: str, strict: bool, where: Places) -> Non
 
     catalog = where.catalog() if where.models.exists() else None
     report = audit_tree(
-        where.evidence(suite_name), all_suites(where.prompts), catalog, suite=suite_name, strict=strict
+        where.evidence(suite_name), all_suites(where.layers), catalog, suite=suite_name, strict=strict
     )
     if form == "json":
         click.echo(canonical(report.plain()), nl=False)

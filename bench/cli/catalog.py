@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
-import os
+import json
+from collections.abc import Mapping, Sequence
 
 import click
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from bench.chat.secrets import Environment
 from bench.cli.options import Places, places
 from bench.errors import CatalogError, UserError
 from bench.suites import load_suite, suite_files
 
+FORMAT = click.option(
+    "--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True
+)
 PIPED_WIDTH = 400
 """Columns where the output is not a terminal: wide enough for any row."""
 
 
-def _print(table: Table) -> None:
-    """Print a table without cutting names, which users type after --player and --judge."""
+def _print(rows: Sequence[Mapping[str, object]], heads: Sequence[str], form: str) -> None:
+    """Print rows as JSON, or as a table without cutting names that users type."""
+    if form == "json":
+        click.echo(json.dumps(rows, indent=2, ensure_ascii=False, default=str))
+        return
+    table = Table(*heads, box=None)
+    for row in rows:
+        table.add_row(*(Text(_text(row[head])) for head in heads))
     for column in table.columns:
         column.overflow = "fold"
     console = Console()
@@ -27,19 +38,24 @@ def _print(table: Table) -> None:
     console.print(table)
 
 
+def _text(value: object) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else "-" if value is None else str(value)
+
+
 @click.command()
+@FORMAT
 @places
-def suites(where: Places) -> None:
+def suites(form: str, where: Places) -> None:
     """List the suites, their languages and judges.
 
     Also their protocol, number of scenes and interrogator. Scores that other benchmarks published come last.
     Faults of their files follow on standard error.
     """
-    table = Table("suite", "protocol", "languages", "scenes", "interrogator", "judges", "title", box=None)
+    rows: list[dict[str, object]] = []
     faults: dict[str, None] = {}
-    for name in suite_files(where.prompts):
+    for name in suite_files(where.layers):
         try:
-            suite = load_suite(where.prompts, name, check=False)
+            suite = load_suite(where.layers, name, check=False)
         except CatalogError as error:
             faults[error.line()] = None
             continue
@@ -50,14 +66,16 @@ def suites(where: Places) -> None:
             except CatalogError as error:
                 faults[error.line()] = None
                 counts.add("?")
-        table.add_row(
-            name,
-            suite.protocol,
-            " ".join(suite.scenes),
-            " / ".join(sorted(counts, key=lambda count: (len(count), count))),
-            suite.interrogator or "-",
-            ", ".join(suite.judges),
-            Text(suite.entry.title),
+        rows.append(
+            {
+                "suite": name,
+                "protocol": suite.protocol,
+                "languages": list(suite.scenes),
+                "scenes": " / ".join(sorted(counts, key=lambda count: (len(count), count))),
+                "interrogator": suite.interrogator,
+                "judges": list(suite.judges),
+                "title": suite.entry.title,
+            }
         )
     tree = where.tree()
     for name in filter(tree.is_table, tree.score_tables()):
@@ -67,31 +85,49 @@ def suites(where: Places) -> None:
             faults[error.line()] = None
             continue
         assert scores is not None
-        judges = ", ".join(sorted({line.judge for line in scores.lines}))
-        scenes = str(len({(line.character, line.situation) for line in scores.lines}))
-        title = Text(scores.source.title)
-        table.add_row(name, "(published)", scores.source.language, scenes, "-", Text(judges), title)
-    _print(table)
+        rows.append(
+            {
+                "suite": name,
+                "protocol": "(published)",
+                "languages": [scores.source.language],
+                "scenes": str(len({(line.character, line.situation) for line in scores.lines})),
+                "interrogator": None,
+                "judges": sorted({line.judge for line in scores.lines}),
+                "title": scores.source.title,
+            }
+        )
+    _print(rows, ("suite", "protocol", "languages", "scenes", "interrogator", "judges", "title"), form)
     for line in faults:
         click.echo(f"bench: {line}", err=True)
 
 
 @click.command()
+@FORMAT
 @places
-def models(where: Places) -> None:
+def models(form: str, where: Places) -> None:
     """List the models with prices and missing keys.
 
     They come from models.toml. Prices are in US dollars per million tokens. Nobody has checked ids that are
     marked as unverified.
     """
     catalog = where.catalog()
-    table = Table("model", "name", "provider", "id", "weights", "$ per M in / out", "key", box=None)
+    rows: list[dict[str, object]] = []
+    environment = Environment()
     for name, model in catalog.models.items():
         variable = catalog.providers[model.provider].api_key_env
         key = "not needed"
         if variable is not None:
-            key = f"{variable} {'set' if os.environ.get(variable) else 'not set'}"
+            key = f"{variable} {'set' if environment.get(variable) else 'not set'}"
         prices = "unknown" if model.prices is None else f"{model.prices.input} / {model.prices.output}"
-        identity = Text(model.model + (" (unverified)" if model.unverified else ""))
-        table.add_row(name, Text(model.name), model.provider, identity, model.weights, prices, key)
-    _print(table)
+        rows.append(
+            {
+                "model": name,
+                "name": model.name,
+                "provider": model.provider,
+                "id": model.model + (" (unverified)" if model.unverified else ""),
+                "weights": model.weights,
+                "$ per M in / out": prices,
+                "key": key,
+            }
+        )
+    _print(rows, ("model", "name", "provider", "id", "weights", "$ per M in / out", "key"), form)

@@ -99,7 +99,7 @@ def print_plan(suite: str, where: Places, options: dict[str, Any]) -> None:
 
     choosing = {name: options.pop(name) for name in ("neighbours", "most", "rotate", "seed")}
     plan = PairPlan(**choosing)
-    for job in plan_comparisons(suite, Part(**options), plan, where.results, where.models, where.prompts):
+    for job in plan_comparisons(suite, Part(**options), plan, where.results, where.models, where.layers):
         for line in _plan_lines(job):
             click.echo(line)
 
@@ -177,7 +177,7 @@ def rating(
         made = table_rating(read_compared(where.tree(), suite), judges_as)
         click.echo(canonical(made.model_dump(mode="json")) if form == "json" else rating_text(made), nl=False)
         return
-    tree, suites = where.evidence(suite, languages), all_suites(where.prompts)
+    tree, suites = where.evidence(suite, languages), all_suites(where.layers)
     found = [language for _, language in tree.boards(suite) if has_comparisons(tree, suite, language)]
     chosen = list(languages) or found
     if not chosen:
@@ -227,7 +227,7 @@ def rating(
 def import_comparisons(
     path: Path, name: str, replace: bool, order_unknown: bool, where: Places, **rest: Any
 ) -> None:
-    """Import pairwise judgements that another project published.
+    """Import pairwise judgements of another project.
 
     FILE has a line for each verdict: .csv, .tsv, .jsonl or .parquet, also .gz. Only these figures are kept,
     in results/compared/NAME/, with their source. `bench rating NAME` rates the players. If anything is
@@ -245,7 +245,7 @@ def import_comparisons(
         name,
         ComparedColumns(**{key: rest[key] for key in names}),
         about | {"order_known": not order_unknown},
-        suites=suite_files(where.prompts) if where.prompts.is_dir() else (),
+        suites=suite_files(where.layers) if where.prompts.is_dir() else (),
         replace=replace,
     )
     click.echo(f"{len(table.lines)} comparisons in {compared_folder(where.tree(), name)}")

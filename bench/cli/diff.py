@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bench.cli.options import Places, places
+from bench.cli.options import Places, complete_suites, places
 from bench.errors import UserError
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ _SHOWN = 10
 
 
 @click.command()
-@click.argument("suite", metavar="SUITE")
+@click.argument("suite", metavar="SUITE", shell_complete=complete_suites)
 @click.option("--since", metavar="COMMIT", help="Compare with this commit of the results.")
 @click.option("--against", metavar="SUITE", help="Compare with an older version: this suite of the results.")
 @click.option(
@@ -54,7 +54,7 @@ def diff(
     from bench.scores.linking import VersionLink
 
     tree = where.evidence(suite, languages)
-    suites = all_suites(where.prompts)
+    suites = all_suites(where.layers)
     found = {code for name, code in tree.boards() if name == suite}
     if since is not None:
         found |= set(boards_then(tree, suite, since))

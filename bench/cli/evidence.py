@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from bench.cli.options import Own, Places, places, rescoring
+from bench.cli.options import Own, Places, complete_suites, places, rescoring
+from bench.cli.output import form_of, forms
+from bench.cli.output import write as write_text
 from bench.errors import UserError
+from bench.tables import WRITERS
 
 if TYPE_CHECKING:
     from bench.boards.loading import LoadedBoard
     from bench.scores.robust import JudgesAs
 
+BOARD_FORMS = ("table", "csv", "json", *WRITERS)
+
 
 @click.command()
-@click.argument("suite_name", metavar="SUITE")
+@click.argument("suite_name", metavar="SUITE", shell_complete=complete_suites)
 @click.option(
     "--language", "-l", "languages", multiple=True, metavar="L", help="Only this language (repeatable)."
 )
-@click.option(
-    "--format", "form", type=click.Choice(["table", "csv", "json"]), default="table", show_default=True
-)
+@forms(*BOARD_FORMS)
 @click.option("--write", is_flag=True, help="Also write board.json to the results tree.")
 @click.option(
     "--weights",
@@ -53,7 +57,8 @@ if TYPE_CHECKING:
 def board(
     suite_name: str,
     languages: tuple[str, ...],
-    form: str,
+    form: str | None,
+    output: Path | None,
     write: bool,
     weights: str | None,
     judges: tuple[str, ...],
@@ -79,10 +84,11 @@ def board(
     from bench.boards.loading import all_suites, load_board, write_board
     from bench.cli.methods import Asked, rescored_text
 
+    form = form_of(form, output, BOARD_FORMS)
     asked = Asked(compare_methods, separate, judges_as, design, reach, own)
     asked.check(write=write, weights=weights, judges=judges, form=form)
     tree = where.evidence(suite_name, languages)
-    suites = all_suites(where.prompts)
+    suites = all_suites(where.layers)
     found = [language for _, language in tree.boards(suite_name)]
     if not found:
         raise UserError(
@@ -93,23 +99,24 @@ def board(
     chosen = list(languages) or found
     if form != "table" and len(chosen) > 1:
         raise UserError(f"{form} holds one language", hint=f"Choose by --language: {', '.join(found)}.")
+    texts = []
     for language in chosen:
         if own.rescore:
-            board_of = (tree, suite_name, language)
-            click.echo(rescored_text(*board_of, own, suites, judges, weights, form), nl=False)
+            texts.append(rescored_text(tree, suite_name, language, own, suites, judges, weights, form))
             continue
         loaded = load_board(
             tree, suite_name, language, prompts=suites, judges=judges, weights=weights, models=where.models
         )
         if (text := asked.text(tree, loaded, form)) is not None:
-            click.echo(text, nl=False)
+            texts.append(text)
             continue
-        _print_board(loaded, form, judges_as)
+        texts.append(_board_text(loaded, form, judges_as))
         if write:
             write_board(tree, loaded.board)
+    write_text("".join(texts), output)
 
 
-def _print_board(loaded: LoadedBoard, form: str, judges_as: JudgesAs | None) -> None:
+def _board_text(loaded: LoadedBoard, form: str, judges_as: JudgesAs | None) -> str:
     from bench.scores.forms import (
         gaps,
         judge_gaps,
@@ -123,28 +130,22 @@ def _print_board(loaded: LoadedBoard, form: str, judges_as: JudgesAs | None) -> 
     from bench.scores.long_forms import figures_text
 
     board, suite = loaded.board, loaded.suite
+    if form in WRITERS:
+        return to_table(board, judges_as, WRITERS[form])
     if form != "table":
-        click.echo({"csv": to_csv, "json": to_json}[form](board), nl=False)
-        return
+        return {"csv": to_csv, "json": to_json}[form](board)
     label = suite.entry.title if suite else board.suite
     if loaded.source is not None:
         label = loaded.source.title
-    click.echo(f"{label}, {board.language}, version {board.version}, judged by {', '.join(board.judges)}")
+    head = f"{label}, {board.language}, version {board.version}, judged by {', '.join(board.judges)}\n"
     if suite and suite.entry.demonstration:
-        click.echo("A demonstration: these scores say nothing about role play.")
+        head += "A demonstration: these scores say nothing about role play.\n"
     if loaded.source is not None:
-        click.echo(loaded.source.notice)
+        head += f"{loaded.source.notice}\n"
     stale = "" if board.stale is None else f"{board.stale.text} Redo: `--refresh-stale`.\n"
     table = to_table(board, judges_as) + robust_line(board, judges_as)
-    click.echo(
-        table
-        + people_table(board)
-        + figures_text(board)
-        + gaps(board)
-        + judge_gaps(board)
-        + remarks(board)
-        + stale
-    )
+    rest = people_table(board) + figures_text(board) + gaps(board) + judge_gaps(board) + remarks(board)
+    return f"{head}{table}{rest}{stale}\n"
 
 
 @click.command("commit-results")
@@ -163,7 +164,7 @@ def commit_results(dry_run: bool, where: Places) -> None:
     from bench.boards.commit import committable, git_commit
     from bench.boards.loading import all_suites
 
-    tree, suites = where.evidence(), all_suites(where.prompts)
+    tree, suites = where.evidence(), all_suites(where.layers)
     ready, left = committable(tree, suites)
     for reason in left:
         click.echo(f"left out: {reason}")

@@ -8,26 +8,29 @@ from typing import Any
 
 import click
 
+from bench.cli.cards import export_card_command, import_card_command
+from bench.cli.common import Suggesting
 from bench.cli.compare import import_comparisons
-from bench.cli.options import Places, places
+from bench.cli.options import Places, complete_suites, places
+from bench.cli.output import form_of, forms
 from bench.errors import UserError
 from bench.suites import suite_files
 
 
-@click.command()
-@click.argument("suite_name", metavar="SUITE", required=False)
-@click.option(
-    "--format", "form", type=click.Choice(["csv", "parquet", "jsonl"]), default="csv", show_default=True
-)
+class Export(click.Command):
+    """The command that exports results, with a command of its own for cards."""
+
+    def make_context(self, info_name: str | None, args: list[str], *rest: Any, **extra: Any) -> click.Context:
+        if args[:1] == ["card"]:
+            return export_card_command.make_context(f"{info_name} card", args[1:], *rest, **extra)
+        return super().make_context(info_name, args, *rest, **extra)
+
+
+@click.command(cls=Export)
+@click.argument("suite_name", metavar="SUITE", shell_complete=complete_suites, required=False)
+@forms("csv", "jsonl", "parquet")
 @click.option(
     "--language", "-l", "languages", multiple=True, metavar="L", help="Only this language (repeatable)."
-)
-@click.option(
-    "--output",
-    "-o",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="Output file (default: stdout).",
 )
 @click.option(
     "--table",
@@ -42,9 +45,9 @@ from bench.suites import suite_files
 @places
 def export(
     suite_name: str | None,
-    form: str,
-    languages: tuple[str, ...],
+    form: str | None,
     output: Path | None,
+    languages: tuple[str, ...],
     name: str,
     columns: bool,
     where: Places,
@@ -57,6 +60,8 @@ def export(
     that were recalled or forgotten, attacks, and repetition by turn; `flaws` counts the flaws that judges
     listed. `calls` counts the calls of each
     player, interrogator and judge: cut off, empty, asked for again, with an unknown finish reason.
+
+    `bench export card ID` writes a character as a community card.
     """
     from bench.files import write_atomically
     from bench.interop.export import TABLES, exported, tidy_table
@@ -68,6 +73,7 @@ def export(
         return
     if suite_name is None:
         raise click.UsageError("Missing argument 'SUITE'.")
+    form = form_of(form, output, ("csv", "jsonl", "parquet"))
     if form == "parquet" and output is None:
         raise click.UsageError("Parquet is binary: name a file with --output.")
     table = tidy_table(where.evidence(suite_name, languages), suite_name, languages, name)
@@ -79,9 +85,12 @@ def export(
         click.echo(f"{len(table)} rows in {output}")
 
 
-@click.group("import")
+@click.group("import", cls=Suggesting)
 def import_() -> None:
-    """Import results of other projects."""
+    """Import results, or character cards."""
+
+
+import_.add_command(import_card_command)
 
 
 import_.add_command(import_comparisons)
@@ -137,7 +146,7 @@ def ping_pong_bench(
         path,
         language=language,
         suite=suite_name,
-        own_suites=frozenset(all_suites(where.prompts)),
+        own_suites=frozenset(all_suites(where.layers)),
         catalog=catalog,
         choice=Choice(frozenset(judges), frozenset(interrogators)),
     )
@@ -252,7 +261,7 @@ def scores(
             "scale",
         )
     }
-    suites = suite_files(where.prompts) if where.prompts.is_dir() else {}
+    suites = suite_files(where.layers) if where.prompts.is_dir() else {}
     table = import_scores(
         where.tree(), path, name, columns, about, licence_file, suites=suites, replace=replace
     )

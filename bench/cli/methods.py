@@ -21,7 +21,7 @@ from bench.scores.rescore import Choices, RescoredRow, Span
 from bench.scores.robust import JudgesAs
 from bench.scores.separate import Separation, separation
 from bench.suites import Suite
-from bench.tables import csv_table, printable, shown, text_table
+from bench.tables import WRITERS, csv_table, printable, shown, text_table
 
 COLUMNS = ("method", "player", "score", "rank", "paper_rank", "moved")
 
@@ -62,8 +62,8 @@ class Asked:
         given = [name for name, on in asked.items() if on]
         if len(given) > 1:
             raise UserError(f"{' and '.join(given)} print different things", hint="Ask for one of them.")
-        if (self.separate or self.design) and form == "csv":
-            raise UserError(f"{given[0]} has no csv form", hint="Choose --format table or json.")
+        if given and (form in WRITERS or (form == "csv" and (self.separate or self.design))):
+            raise UserError(f"{given[0]} has no {form} form", hint="Choose --format table or json.")
         if (self.design or self.own.rescore) and self.judges_as:
             raise UserError(f"{given[0]} shows both kinds of error", hint="Leave out --judges-as.")
         if self.judges_as and (self.compare or write or form == "csv"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
@@ -15,6 +16,7 @@ from bench.catalog import Catalog, load_catalog
 from bench.errors import CatalogError, UserError
 from bench.results import ResultsTree
 from bench.suites import Suite, load_suite, suite_files
+from bench.suites.layers import layers_of
 from bench.toml_entries import unknown_name
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -36,8 +38,14 @@ class Places:
 
     results: Path
     models: Path
-    prompts: Path
+    layers: tuple[Path, ...]
+    """The folders of prompts, the lowest first."""
     cache: Path
+
+    @property
+    def prompts(self) -> Path:
+        """The lowest folder of prompts."""
+        return self.layers[0]
 
     def tree(self) -> ResultsTree:
         return ResultsTree(self.results)
@@ -54,7 +62,7 @@ class Places:
         tree = self.tree()
         if suite is None:
             return tree
-        suites = suite_files(self.prompts) if self.prompts.is_dir() else {}
+        suites = suite_files(self.layers) if self.prompts.is_dir() else {}
         known = suites.keys() | set(tree.suites())
         if suite not in known:
             raise unknown_name(suite, known, "suite", f"{self.results} and {self.prompts}")
@@ -69,13 +77,18 @@ class Places:
         return load_catalog(self.models)
 
     def suite(self, name: str) -> Suite:
-        return load_suite(self.prompts, name)
+        return load_suite(self.layers, name)
 
 
 _PLACES = {
     "results": ("DIR", "results", "The results tree."),
     "models": ("FILE", "models.toml", "The catalog of providers and models."),
-    "prompts": ("DIR", "prompts", "Templates, suites, characters, situations."),
+    "prompts": (
+        "DIR",
+        "prompts",
+        "Templates, suites, characters, situations. Repeat it to put folders on top of each other; on top of"
+        " a single one lies the folder `private` beside it.",
+    ),
     "cache": ("DIR", ".cache/responses", "The response cache."),
 }
 """Name of each option to (metavar, default, help)."""
@@ -86,15 +99,44 @@ def places(command: F) -> F:
 
     @wraps(command)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
-        paths = {name: _checked_path(name, kwargs.pop(name)) for name in _PLACES}
-        return command(*args, where=Places(**paths), **kwargs)
+        given = kwargs.pop("prompts")
+        folders = [_checked_path("prompts", value) for value in given]
+        layers = layers_of(folders if len(folders) > 1 else folders[0])
+        paths = {name: _checked_path(name, kwargs.pop(name)) for name in _PLACES if name != "prompts"}
+        return command(*args, where=Places(layers=layers, **paths), **kwargs)
 
     result = cast(F, wrapper)
     for name, (metavar, default, text) in reversed(_PLACES.items()):
-        result = click.option(f"--{name}", metavar=metavar, default=default, show_default=True, help=text)(
-            result
-        )
+        several = name == "prompts"
+        result = click.option(
+            f"--{name}",
+            metavar=metavar,
+            default=[default] if several else default,
+            multiple=several,
+            show_default=True,
+            envvar=f"DRAMATURG_{name.upper()}",
+            show_envvar=True,
+            type=click.Path(),
+            help=text,
+        )(result)
     return result
+
+
+def complete_suites(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """Suites whose names begin with ``incomplete``, for the shell."""
+    with suppress(UserError):
+        prompts = ctx.params.get("prompts") or ("prompts",)
+        layers = layers_of([Path(name) for name in prompts] if len(prompts) > 1 else prompts[0])
+        return [name for name in suite_files(layers) if name.startswith(incomplete)]
+    return []
+
+
+def complete_models(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """Models whose names begin with ``incomplete``, for the shell."""
+    with suppress(UserError):
+        catalog = load_catalog(Path(ctx.params.get("models") or "models.toml"))
+        return [name for name in catalog.models if name.startswith(incomplete)]
+    return []
 
 
 def _checked_path(name: str, value: str) -> Path:

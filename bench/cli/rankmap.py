@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bench.cli.options import Places, places
+from bench.cli.options import Places, complete_suites, places
 from bench.errors import UserError
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @click.command("rank-map")
-@click.argument("suite_name", metavar="SUITE")
+@click.argument("suite_name", metavar="SUITE", shell_complete=complete_suites)
 @click.option("--language", "-l", required=True, metavar="L", help="Language of the board.")
 @click.option("--against", metavar="NAME", help="A list in results/external/, without .csv.")
 @click.option("--against-suite", "other", metavar="SUITE", help="Or another suite's board in that language.")
@@ -51,7 +51,7 @@ def rank_map(
         raise UserError(
             "a rank map compares two lists", hint="Name the other one with --against or --against-suite."
         )
-    tree, suites = where.evidence(suite_name, [language]), all_suites(where.prompts)
+    tree, suites = where.evidence(suite_name, [language]), all_suites(where.layers)
     folder = where.results / FOLDER
     loaded = load_board(tree, suite_name, language, prompts=suites)
     frames, board = loaded.frames, loaded.board

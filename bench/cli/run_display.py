@@ -13,6 +13,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from bench.cli.common import quiet
 from bench.results.facts import standing_out
 from bench.run.jobs import Job
 from bench.run.plan import Plan, estimate
@@ -47,7 +48,7 @@ class RunDisplay(Listener):
         for job in jobs:
             if line := " ".join(filter(None, ("" if job.plan.work else "nothing new to run.", stale(job)))):
                 click.echo(f"{job.name}: {line}")
-            if not job.plan.work:
+            if not job.plan.work and not quiet():
                 for line in states(job.plan):
                     self._print(f"  {line}")
 
@@ -57,13 +58,19 @@ class RunDisplay(Listener):
         self._show()
 
     def progressed(self) -> None:
-        if not self._console.is_terminal and time.monotonic() - self._printed >= PLAIN_SECONDS:
+        if (
+            not quiet()
+            and not self._console.is_terminal
+            and time.monotonic() - self._printed >= PLAIN_SECONDS
+        ):
             self._print_line()
 
     def ended(self) -> None:
         self._live.stop()
         report = self._report
-        if report.calls or report.conversations or report.judgements:  # else an error says it all
+        if not quiet() and (
+            report.calls or report.conversations or report.judgements
+        ):  # else an error says it all
             self._print_line()
 
     def batch_changed(self, line: str) -> None:
@@ -84,7 +91,7 @@ class RunDisplay(Listener):
         self._print(f"bench: {message}")
 
     def _show(self) -> None:
-        if self._console.is_terminal:
+        if not quiet() and self._console.is_terminal:
             self._live.start()
 
     def _print(self, line: str) -> None:

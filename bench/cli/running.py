@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import asdict
 from decimal import Decimal
 from typing import Any
 
@@ -9,13 +11,13 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from bench.cli.asking import JUDGED_PLAYERS, RUN_PLAYERS, arguments, asking, spending
+from bench.cli.asking import JUDGED_PLAYERS, RUN_PLAYERS, arguments, asking, interrogator, spending
 from bench.cli.compare import choosing, print_plan
 from bench.cli.options import Number, Places, places
 from bench.cli.run_display import RunDisplay, print_report, stale, states
 from bench.cli.stopping import stoppable, stopped_by_budget
 from bench.errors import UserError
-from bench.run.jobs import Job, Part, plan_suite
+from bench.run.jobs import Job, Part, missing_keys, plan_suite
 from bench.run.judge_suite import judge_suite
 from bench.run.plan import RoleCost, estimate
 from bench.run.prices import Spending
@@ -25,10 +27,12 @@ from bench.run.run_suite import run_suite
 
 @click.command()
 @asking(RUN_PLAYERS)
+@interrogator
 @click.option("--compare", is_flag=True, help="Plan `bench compare` instead, with the options below.")
 @choosing
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @places
-def plan(suite: str, compare: bool, where: Places, **options: Any) -> None:
+def plan(suite: str, compare: bool, form: str, where: Places, **options: Any) -> None:
     """Show what SUITE still needs and what it costs.
 
     Lists conversations, calls, tokens and dollars, and makes no call. Prompts are measured and the lengths of
@@ -39,7 +43,11 @@ def plan(suite: str, compare: bool, where: Places, **options: Any) -> None:
         return
     part = {name: value for name, value in options.items() if name in Part.__dataclass_fields__}
     console = Console()
-    for job in plan_suite(suite, Part(**part), where.results, where.models, where.prompts):
+    jobs = plan_suite(suite, Part(**part), where.results, where.models, where.layers)
+    if form == "json":
+        click.echo(json.dumps([_as_json(job) for job in jobs], indent=2, default=str))
+        return
+    for job in jobs:
         console.print(f"{job.name}: {', '.join(job.players)}", highlight=False)
         for line in states(job.plan):
             console.print(f"  {line}", highlight=False)
@@ -53,6 +61,23 @@ def plan(suite: str, compare: bool, where: Places, **options: Any) -> None:
         if line := stale(job):
             console.print(f"  Stale: {line}", highlight=False)
         _print_costs(console, job)
+    for variable, models in missing_keys(jobs).items():
+        console.print(
+            f"Missing key: set {variable}, or put it into .env, to call {', '.join(models)}.", highlight=False
+        )
+
+
+def _as_json(job: Job) -> dict[str, Any]:
+    return {
+        "suite": job.protocol.suite.id,
+        "language": job.protocol.language,
+        "players": list(job.players),
+        "judges": list(job.judges),
+        "conversations": dict(job.plan.conversations),
+        "judgements": dict(job.plan.judgements),
+        "calls": [asdict(row) for row in estimate(job.plan, job.protocol)] if job.plan.work else [],
+        "missing_keys": missing_keys([job]),
+    }
 
 
 def _print_costs(console: Console, job: Job) -> None:
@@ -78,6 +103,7 @@ def _total(costs: list[RoleCost]) -> str:
 
 @click.command()
 @asking(RUN_PLAYERS)
+@interrogator
 @spending
 @click.option(
     "--cluster",

@@ -18,6 +18,7 @@ def all_schemas() -> dict[str, dict[str, Any]]:
     from bench.audit.findings import AuditReport
     from bench.protocols.human_likeness import LikenessLine
     from bench.results.comparison_records import Comparison
+    from bench.results.events import Events
     from bench.results.studies import STUDY_TYPES
     from bench.scores.analyses.report import Report
     from bench.scores.board import Board
@@ -42,7 +43,9 @@ def all_schemas() -> dict[str, dict[str, Any]]:
     return {
         **{
             name: json_schema(kind, f"{name} record, {version}")
-            for name, kind in (RECORD_TYPES | {"comparison": Comparison} | STUDY_TYPES).items()
+            for name, kind in (
+                RECORD_TYPES | {"comparison": Comparison, "changes": Events} | STUDY_TYPES
+            ).items()
         },
         **{name: json_schema(kind, f"{name}, {version}", "serialization") for name, kind in derived.items()},
         "likeness-item": json_schema(LikenessLine, "likeness-item, one line of a data set"),

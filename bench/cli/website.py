@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from bench.cli.common import Suggesting
 from bench.cli.options import Places, places
 
 OUTPUT = click.option(
@@ -13,7 +14,7 @@ OUTPUT = click.option(
 )
 
 
-@click.group()
+@click.group(cls=Suggesting)
 def site() -> None:
     """Build the website, or serve a built one."""
 
@@ -27,18 +28,24 @@ def site() -> None:
     metavar="URL",
     help="Address where the results folder can be browsed. Pages then link each record.",
 )
+@click.option("--private", is_flag=True, help="Also show suites that play private cards. Do not publish it.")
 @places
-def build(output: str, site_url: str, source_url: str, where: Places) -> None:
+def build(output: str, site_url: str, source_url: str, private: bool, where: Places) -> None:
     """Build the website of all boards.
 
     Files that would not change are left alone.
     """
+    from bench.boards.loading import all_suites
+    from bench.results import ResultsTree
     from bench.site.build import build_site
 
+    hidden = [] if private else [name for name in where.tree().suites() if where.tree().is_private(name)]
+    if hidden:
+        click.echo(f"Left out, because they play private cards: {', '.join(hidden)}. --private shows them.")
     report = build_site(
-        where.results,
+        ResultsTree(where.results, public=not private),
         output,
-        prompts=where.prompts,
+        prompts=all_suites(where.layers),
         models=where.models,
         site_url=site_url,
         source_url=source_url,
@@ -53,8 +60,9 @@ def build(output: str, site_url: str, source_url: str, where: Places) -> None:
 @site.command()
 @OUTPUT
 @click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True)
-def serve(output: str, port: int) -> None:
+@click.option("--host", default="127.0.0.1", show_default=True, metavar="ADDRESS", help="Where to listen.")
+def serve(output: str, port: int, host: str) -> None:
     """Serve a built website until Ctrl-C."""
     from bench.site.serve import serve_site
 
-    serve_site(Path(output), port)
+    serve_site(Path(output), port, host)

@@ -6,7 +6,7 @@ from bench.records import canonical
 from bench.scores.board import OWN_KEYS, PROBE_KEYS, Board, BoardRow
 from bench.scores.robust import JudgesAs
 from bench.scores.standing import RobustSummary
-from bench.tables import UNKNOWN, Cell, csv_table, shown, text_table
+from bench.tables import UNKNOWN, Cell, TableWriter, csv_table, shown, text_table
 
 CSV_COLUMNS = (
     "rank",
@@ -86,13 +86,13 @@ def to_csv(board: Board) -> str:
     return csv_table(columns, [[_cell(row, name) for name in columns] for row in board.rows])
 
 
-def to_table(board: Board, judges_as: JudgesAs | None = None) -> str:
-    """The board as aligned text; unknown numbers are shown as an en dash.
+def to_table(board: Board, judges_as: JudgesAs | None = None, writer: TableWriter = text_table) -> str:
+    """The board as a table, by default as aligned text; unknown numbers are shown as an en dash.
 
     ``judges_as``: how judges count in the robust numbers; None for the board's default.
     """
     if any(row.probes for row in board.rows):
-        return _probe_table(board)
+        return _probe_table(board, writer)
     fields = list(_TABLE_COLUMNS.values())
     at = fields.index("refusal_ratio")
     fields[at:at] = board.criteria
@@ -102,7 +102,7 @@ def to_table(board: Board, judges_as: JudgesAs | None = None) -> str:
     if board.robust is not None:
         heads += ROBUST_HEADS
         rows = [[*cells, *_robust_cells(row, judges_as)] for cells, row in zip(rows, board.rows, strict=True)]
-    return text_table(heads, rows, left={1})
+    return writer(heads, rows, {1})
 
 
 ROBUST_HEADS = ("Robust", "95% interval", "Rank (range)", "First")
@@ -154,7 +154,7 @@ def separates(robust: RobustSummary, judges_as: JudgesAs | None = None) -> str:
     return text
 
 
-def _probe_table(board: Board) -> str:
+def _probe_table(board: Board, writer: TableWriter) -> str:
     """A board of probes: pass rates with their intervals, and a rate per kind."""
     kinds = sorted({kind for row in board.rows if row.probes for kind in row.probes.kinds})
     lines = []
@@ -174,7 +174,7 @@ def _probe_table(board: Board) -> str:
             ]
         )
     heads = ["Player", "Passed", "95% interval", *(kind.capitalize() for kind in kinds), "Unclear"]
-    return text_table(heads, lines, left={0})
+    return writer(heads, lines, {0})
 
 
 def gaps(board: Board) -> str:

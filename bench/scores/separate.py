@@ -170,3 +170,20 @@ def needed_for(
         added, df = scored.spread.of_difference(np.array([first]), np.array([second]))
         found = replace(found, judges=float(added[0]), judges_df=df)
     return scenes_needed(difference, found)
+
+
+def sentence(made: Separation) -> str:
+    """Whether the two players differ, and how sure that is, in a sentence."""
+    if made.difference is None:
+        return f"{made.player} and {made.other} cannot be compared: {made.reason}."
+    swapped = made.difference < 0
+    ahead, behind = (made.other, made.player) if swapped else (made.player, made.other)
+    head = f"{ahead} scores {abs(made.difference):.2f} points higher than {behind}"
+    head += f" on the {made.scenes} scenes that both have played"
+    if made.p is None or made.low is None or made.high is None:
+        return f"{head}; whether that is more than chance is unknown: {made.reason}."
+    low, high = (-made.high, -made.low) if swapped else (made.low, made.high)
+    sure = f"95% interval {low:+.2f} to {high:+.2f}, p = {made.p_adjusted:.3g}"
+    if made.separated:
+        return f"{head} ({sure}): they differ."
+    return f"{head} ({sure}): chance alone explains that, so it is not shown that they differ."

@@ -95,4 +95,10 @@ def test_the_help_imports_no_command() -> None:
         "print(*[name for name in sys.modules if name.split('.')[0] in {'bench', 'pydantic', 'rich'}])"
     )
     ran = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert set(ran.stdout.splitlines()[-1].split()) == {"bench", "bench.cli", "bench.errors", "bench.files"}
+    assert set(ran.stdout.splitlines()[-1].split()) == {
+        "bench",
+        "bench.cli",
+        "bench.cli.common",
+        "bench.errors",
+        "bench.files",
+    }

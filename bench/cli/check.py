@@ -1,0 +1,32 @@
+"""``bench check``: mistakes in what people write by hand."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import click
+
+from bench.cli.options import Places, places
+
+
+@click.command()
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@places
+def check(form: str, where: Places) -> None:
+    """Check suites, cards, situations and models.toml.
+
+    Lists all faults with file and line, and reads nothing else. Exits with status 1 if there is one.
+    """
+    from bench.run.checking import check_all
+
+    report = check_all(where.layers, where.models)
+    if form == "json":
+        faults = [{"where": f.where, "fault": f.what, "hint": f.hint} for f in report.faults]
+        click.echo(json.dumps({"files": report.files, "faults": faults}, indent=2, ensure_ascii=False))
+    else:
+        for fault in report.faults:
+            click.echo(fault.line())
+        click.echo(f"{report.files} files, {len(report.faults)} faults")
+    if report.faults:
+        sys.exit(1)

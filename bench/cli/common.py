@@ -1,0 +1,68 @@
+"""What all commands share: --quiet and --verbose, NO_COLOR, and names of commands that are nearly right."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from typing import Any
+
+import click
+
+_given: set[str] = set()
+
+
+def quiet() -> bool:
+    """Whether only results and errors are to be printed."""
+    return "quiet" in _given
+
+
+def verbose() -> bool:
+    """Whether errors come with the place in the program, and commands say how long they took."""
+    return "verbose" in _given
+
+
+def forget() -> None:
+    """Forget the options of an earlier call in this process."""
+    _given.clear()
+
+
+def _remember(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    if value and param.name:
+        _given.add(param.name)
+
+
+def with_common(command: click.Command) -> click.Command:
+    """``command`` and all below it, with the options that every command has."""
+    if isinstance(command, click.Group):
+        for below in command.commands.values():
+            with_common(below)
+    elif not any(param.name == "quiet" for param in command.params):
+        texts = {"quiet": "Print results and errors only.", "verbose": "Say more about errors and time."}
+        command.params += [
+            click.Option(
+                [f"-{name[0]}", f"--{name}"],
+                is_flag=True,
+                expose_value=False,
+                callback=_remember,
+                help=text,
+            )
+            for name, text in texts.items()
+        ]
+    return command
+
+
+def colour(ctx: click.Context) -> None:
+    """No colours where the environment variable NO_COLOR is set."""
+    if os.environ.get("NO_COLOR"):
+        ctx.color = False
+
+
+class Suggesting(click.Group):
+    """A group that suggests the nearest command for one that does not exist."""
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        if args and not ctx.resilient_parsing and self.get_command(ctx, args[0]) is None:
+            near = difflib.get_close_matches(args[0], self.list_commands(ctx), n=1)
+            hint = f" Did you mean {near[0]!r}?" if near else f" `{ctx.command_path} --help` lists all."
+            ctx.fail(f"No such command {args[0]!r}.{hint}")
+        return super().resolve_command(ctx, args)

@@ -1,0 +1,71 @@
+"""Output files of commands: the format follows the file's suffix."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from bench.errors import UserError
+from bench.files import write_atomically
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+SUFFIXES = {
+    ".csv": ("csv",),
+    ".json": ("json",),
+    ".jsonl": ("jsonl",),
+    ".md": ("markdown",),
+    ".parquet": ("parquet",),
+    ".tex": ("latex",),
+    ".txt": ("table", "text"),
+}
+"""Formats that a file of this suffix can have."""
+
+
+def forms(*names: str) -> Callable[[F], F]:
+    """Add --format, whose default is the first of ``names``, and --output; the command gets ``form`` (None
+    where it is not given) and ``output``."""
+
+    def add(command: F) -> F:
+        text = f"Default: {names[0]}, or what the suffix of --output says."
+        command = click.option(
+            "--output",
+            "-o",
+            type=click.Path(dir_okay=False, path_type=Path),
+            metavar="FILE",
+            help="Output file (default: stdout).",
+        )(command)
+        return click.option("--format", "form", type=click.Choice(names), help=text)(command)
+
+    return add
+
+
+def form_of(form: str | None, output: Path | None, allowed: Sequence[str]) -> str:
+    """The format to write, one of ``allowed``: the one that was asked for, else the file's, else the first.
+
+    Raises UserError if the file's suffix stands for no allowed format, or for another one.
+    """
+    if output is None:
+        return form or allowed[0]
+    suffix = output.suffix.lower()
+    meant = [name for name in SUFFIXES.get(suffix, ()) if name in allowed]
+    if not meant:
+        known = [end for end, names in SUFFIXES.items() if set(names) & set(allowed)]
+        fault = f"unsupported file type {output.suffix!r}" if output.suffix else "the file has no suffix"
+        raise UserError(fault, where=str(output), hint=f"Use one of {', '.join(known)}.")
+    if form is not None and form not in meant:
+        hint = f"Name a {meant[0]} file, or leave --format out."
+        raise UserError(f"the suffix {output.suffix!r} is not that of {form}", where=str(output), hint=hint)
+    return form or meant[0]
+
+
+def write(data: str | bytes, output: Path | None) -> None:
+    """Write ``data`` to a file, and say so, or print it."""
+    if output is None:
+        click.echo(data, nl=False)
+    else:
+        changed = write_atomically(output, data.encode() if isinstance(data, str) else data)
+        click.echo(f"{output} {'written' if changed else 'unchanged'}")

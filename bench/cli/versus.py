@@ -1,0 +1,50 @@
+"""``bench versus``: run two models on a suite, and say whether they differ."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from bench.cli.asking import arguments, spending
+from bench.cli.options import Places, complete_models, complete_suites, places
+from bench.cli.run_display import RunDisplay, print_report
+from bench.cli.stopping import stoppable, stopped_by_budget
+from bench.errors import UserError
+from bench.run.prices import Spending
+
+
+@click.command()
+@click.argument("suite", metavar="SUITE", shell_complete=complete_suites)
+@click.argument("first", metavar="A", shell_complete=complete_models)
+@click.argument("second", metavar="B", shell_complete=complete_models)
+@click.option("--language", "-l", "languages", multiple=True, metavar="L", help="Only this language.")
+@click.option("--judge", "-j", "judges", multiple=True, metavar="J", help="Default: the suite's judges.")
+@spending
+@places
+def versus(suite: str, first: str, second: str, limits: Spending, where: Places, **part: Any) -> None:
+    """Run two models, and say whether they differ.
+
+    Plays what is missing, as `bench run` does, and compares the two on the scenes that both have, by the
+    robust scoring. Other players of the suite do not count.
+    """
+    from bench.boards.loading import all_suites, load_board
+    from bench.run.run_suite import run_suite
+    from bench.scores.separate import sentence, separation
+
+    if first == second:
+        raise UserError(f"{first!r} is the same player twice", hint="Name two players.")
+    with stoppable(), RunDisplay() as display:
+        report = run_suite(
+            suite, players=(first, second), **part, **arguments(where, limits), listener=display
+        )
+    if report.planned_conversations or report.planned_judgements:
+        print_report(report)
+    if report.budget_reached:
+        raise stopped_by_budget(report.stats)
+    tree, suites = where.evidence(suite), all_suites(where.layers)
+    for language in part["languages"] or [code for _, code in tree.boards(suite)]:
+        loaded = load_board(tree, suite, language, prompts=suites, judges=part["judges"])
+        frames = loaded.frames.only_players({first, second})
+        made = separation(frames, first, second, weights=loaded.weights)
+        click.echo(f"{suite} {language}: {sentence(made)}")

@@ -1,0 +1,199 @@
+"""``bench new``, ``bench check`` and cards from the command line: a suite of one's own in a minute."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from bench.results import ResultsTree
+from bench.suites import load_suite
+from tests.cli.conftest import Bench
+from tests.scripted_server import ScriptedServer
+from tests.tiny import Tiny, bytes_below, edit
+
+CARD = {
+    "spec": "chara_card_v3",
+    "spec_version": "3.0",
+    "data": {
+        "name": "Fährmann Holm",
+        "description": "{{char}} steuert die Fähre.",
+        "first_mes": "Moin, {{user}}.",
+        "character_book": {"entries": [{"keys": ["lamp"], "content": "The lamp is blue."}]},
+    },
+}
+
+
+def test_a_german_card_goes_from_a_file_to_the_website_in_three_commands(
+    bench: Bench, tiny: Tiny, server: ScriptedServer, git_identity: None
+) -> None:
+    file = tiny.root / "holm.json"
+    file.write_text(json.dumps(CARD), encoding="utf-8")
+    words = ["import", "card", str(file), "-l", "de", "--suite", "mine", "-p", "bard", "-j", "strict"]
+    made = bench(*words, *tiny.options())
+    assert made.status == 0, made.err
+    assert "private" in made.out
+    assert "English" in made.out  # there are no German situations
+    assert bench("run", "mine", *tiny.options()).status == 0
+    site = tiny.root / "site"
+    assert bench("site", "build", "-o", str(site), "--private", *tiny.options()).status == 0
+    assert list(site.rglob("*holm*"))
+    assert list(ResultsTree(tiny.tree.root, public=True).boards()) == []  # what is built without --private
+    (talk, *_) = tiny.tree.conversations("mine", "de", "bard")
+    assert (talk.messages[0].role, talk.messages[0].content) == ("assistant", "Moin, User.")
+    assert len(talk.answers()) == 2
+    assert all("Moin, User." not in (m.content if m.role == "system" else "") for m in talk.messages)
+    (verdict, *_) = tiny.tree.judgements("mine", "de", "bard")
+    assert (verdict.status, len(verdict.turns)) == ("ok", 2)
+    judged = [
+        seen.body["messages"][-1]["content"] for seen in server.seen if seen.body["model"] == "strict-1"
+    ]
+    assert all("greets people:\n| Moin, User." in prompt for prompt in judged if "greets" in prompt)
+    assert (tiny.tree.root / "mine" / ".gitignore").read_text() == "*\n"
+    assert bench("audit", "mine", *tiny.options()).status == 0
+
+
+def test_results_of_a_private_card_are_never_committed(bench: Bench, tiny: Tiny, git_identity: None) -> None:
+    edit(tiny.card_file, 'style = "prose"', 'style = "prose"\nprivate = true')
+    assert bench("run", "tiny", *tiny.options()).status == 0
+    os.chdir(tiny.root)
+    os.system("git init -q . && git add models.toml && git commit -qm start")
+    ended = bench("commit-results", "--dry-run", *tiny.options())
+    assert "plays a private card" in ended.out + ended.err
+    assert ResultsTree(tiny.tree.root, public=True).suites() == []
+
+
+def test_new_suite_writes_a_suite_that_runs(bench: Bench, tiny: Tiny) -> None:
+    words = [
+        "-c",
+        "anna,bruno",
+        "-s",
+        "hello",
+        "-p",
+        "bard",
+        "-j",
+        "strict",
+        "--greeting",
+        "--max-turns",
+        "1",
+    ]
+    made = bench("new", "suite", "mine", *words, *tiny.options())
+    assert made.status == 0, made.err
+    suite = load_suite(tiny.prompts, "mine")
+    assert (suite.interrogator, suite.entry.greeting) == ("strict", "first_message")
+    assert len(suite.language("en").pairs) == 2
+    assert bench("check", *tiny.options()).status == 0
+    assert bench("run", "mine", *tiny.options()).status == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "fault"),
+    [
+        (["tiny", "-c", "anna", "-j", "strict"], "cannot name a new suite"),
+        (["mine", "-c", "ana", "-j", "strict"], "no language has these characters"),
+        (["mine", "-c", "ana", "-j", "strict", "-l", "en"], "Did you mean 'anna'?"),
+        (["mine", "-c", "anna", "-j", "strct"], "Did you mean 'strict'?"),
+        (["mine", "-c", "anna"], "a suite needs a judge"),
+        (["Mine", "-c", "anna", "-j", "strict"], "cannot name a new suite"),
+        (["mine", "-c", "anna", "-j", "strict", "--protocol", "card_probes"], "protocol"),
+    ],
+)
+def test_new_suite_names_a_mistake_and_writes_nothing(
+    bench: Bench, tiny: Tiny, words: list[str], fault: str
+) -> None:
+    before = bytes_below(tiny.prompts)
+    assert fault in bench("new", "suite", *words, *tiny.options()).fault
+    assert bytes_below(tiny.prompts) == before
+
+
+def test_new_templates_are_valid_and_marked_as_unfinished(bench: Bench, tiny: Tiny) -> None:
+    assert bench("new", "character", "night-porter", *tiny.options()).status == 0
+    assert bench("new", "situation", "lost-luggage", "-l", "ru", *tiny.options()).status == 0
+    ended = bench("check", *tiny.options())
+    assert ended.status == 1
+    lines = ended.out.splitlines()
+    assert lines[-1].endswith(" 4 faults")
+    assert any("night-porter.toml:4: not written yet" in line for line in lines)
+    assert "exists already" in bench("new", "character", "night-porter", *tiny.options()).fault
+
+
+def test_check_lists_every_fault_with_file_and_line(bench: Bench, tiny: Tiny) -> None:
+    edit(tiny.card_file, "tags", "tagz")
+    edit(tiny.card_file, 'style = "prose"', "style = 3")
+    edit(tiny.situation_file, 'kind = "common"', 'kind = "commn"')
+    edit(tiny.suite_file, '"storm"', '"strm"')
+    edit(tiny.suite_file, '["strict"]', '["strct"]')
+    edit(tiny.models, 'provider = "plain"', 'provider = "plan"')
+    edit(tiny.models, 'name = "Lenient"\n', "")
+    (tiny.prompts / "pingpong_v2" / "player.jinja").write_text("\n{% if %}", encoding="utf-8")
+    started = time.perf_counter()
+    ended = bench("check", *tiny.options())
+    assert time.perf_counter() - started < 1
+    text = ended.out.replace(f"{tiny.root}/", "")
+    for line in (
+        "prompts/characters/en/anna.toml:9: unknown key 'tagz' (did you mean 'tags'?)",
+        "prompts/characters/en/anna.toml:11: style: Input should be a valid string",
+        "prompts/situations/en/hello.toml:4: kind: Input should be 'common' or 'attack'",
+        "prompts/pingpong_v2/player.jinja:2: malformed template",
+        "models.toml:24: unknown provider 'plan'. Did you mean 'plain'?",
+        "models.toml:49: key 'name' is missing",
+        "unknown model 'strct'. Did you mean 'strict'?",
+        "unknown situation 'strm'. Did you mean 'storm'?",
+    ):
+        assert line in text, (line, text)
+    assert ended.status == 1
+    faults = json.loads(bench("check", "--format", "json", *tiny.options()).out)["faults"]
+    assert len(faults) == len(text.splitlines()) - 1
+
+
+def test_check_finds_nothing_in_the_shipped_files(bench: Bench) -> None:
+    root = Path(__file__).parents[2]
+    ended = bench("check", "--prompts", str(root / "prompts"), "--models", str(root / "models.toml"))
+    assert ended.out.splitlines()[-1].endswith(" 0 faults"), ended.out
+
+
+def test_a_model_needs_only_provider_model_and_name(bench: Bench, tiny: Tiny) -> None:
+    with tiny.models.open("a", encoding="utf-8") as file:
+        file.write('[models.short]\nprovider = "scripted"\nmodel = "short-1"\nname = "Short"\n')
+    assert bench("run", "tiny", "-p", "short", *tiny.options()).status == 0
+    (info,) = tiny.tree.players("tiny", "en")
+    assert (info.family, info.weights, info.licence) == ("unknown", "unknown", "unknown")
+
+
+def test_models_of_a_server_are_added(bench: Bench, tiny: Tiny, server: ScriptedServer) -> None:
+    before = tiny.models.read_bytes()
+    ended = bench("new", "model", server.url, "--model", "nothing", *tiny.options())
+    assert ended.status == 1
+    assert tiny.models.read_bytes() == before
+
+
+def test_another_interrogator_may_ask(bench: Bench, tiny: Tiny, server: ScriptedServer) -> None:
+    shown = bench("plan", "tiny", "--interrogator", "actor", *tiny.options())
+    assert "actor" in shown.out
+    assert bench("run", "tiny", "--interrogator", "actor", *tiny.options()).status == 0
+    assert {seen.body["model"] for seen in server.seen} == {"bard-1", "actor-1", "strict-1"}
+    assert "Did you mean" in bench("plan", "tiny", "--interrogator", "actr", *tiny.options()).fault
+
+
+def test_plan_names_missing_keys(bench: Bench, tiny: Tiny) -> None:
+    edit(tiny.models, "[providers.scripted]", '[providers.scripted]\napi_key_env = "TINY_API_KEY"')
+    assert "set TINY_API_KEY" in bench("plan", "tiny", *tiny.options()).out
+    plan = json.loads(bench("plan", "tiny", "--format", "json", *tiny.options()).out)
+    assert plan[0]["missing_keys"] == {"TINY_API_KEY": ["asker", "bard", "strict"]}
+
+
+def test_folders_of_prompts_lie_on_top_of_each_other(bench: Bench, tiny: Tiny) -> None:
+    above = tiny.root / "above"
+    (above / "characters" / "en").mkdir(parents=True)
+    text = tiny.card_file.read_text(encoding="utf-8").replace("Anna", "Clara")
+    (above / "characters" / "en" / "clara.toml").write_text(text, encoding="utf-8")
+    words = ["--prompts", str(tiny.prompts), "--prompts", str(above)]
+    options = [*words, *(word for word in tiny.options() if word not in words)]
+    assert (
+        bench("new", "suite", "mine", "-c", "anna,clara", "-s", "hello", "-j", "strict", *options).status == 0
+    )
+    assert (above / "pingpong_v2" / "mine.toml").is_file()
+    assert bench("run", "mine", "-p", "bard", *options).status == 0
