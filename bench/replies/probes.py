@@ -89,10 +89,13 @@ _BARRED = re.compile(
 """Words before a match that leave it out."""
 _INEXACT = re.compile(
     r"\b(?:or so|give or take|at least|at most|up to|almost|nearly|roughly|approximately|почти|примерно"
-    r"|приблизительно|около|ungefähr|etwa|beinahe|mindestens|höchstens|knapp"
-    r"|fast (?:\d|(?:zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf|hundert|tausend)\w*))\b"
+    r"|приблизительно|около|ungefähr|etwa|beinahe|mindestens|höchstens|knapp)\b"
 )
 """Words that keep a right answer from being exact; a wrong one stays wrong."""
+_ALMOST = re.compile(
+    r"\bfast (?:\d|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf|ein\w*und|hundert|tausend)\w*$"
+)
+"""German for "almost", which is another word in English, so it counts before a number only."""
 _CLAUSE = re.compile(
     r"[,;:()\"]|\s-+\s(?!(?:это )?не\b)|\b(?:and|but|however|though|although|yet|because|since|while|who"
     r"|which|и|а|но|зато|однако|хотя|потому|поэтому|und|aber|sondern|jedoch|weil|denn|obwohl)\b|、"
@@ -315,7 +318,8 @@ def _problem(text: str, asked: str, match: re.Match[str], *, exactly: bool) -> s
         return NEGATED
     if asks(sentence):
         return "the answer is only asked"
-    return DOUBTED if _doubted(before, after, exactly=exactly) else ""
+    almost = exactly and _ALMOST.search(before + match.group()) is not None
+    return DOUBTED if almost or _doubted(before, after, exactly=exactly) else ""
 
 
 def _sentence_at(text: str, place: int) -> tuple[str, int]:
