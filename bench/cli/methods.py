@@ -200,10 +200,10 @@ def rescored_text(
     heads = ["#", "Player", "Score", "95%: these judges", "Ranks", "95%: judges like these", "Ranks"]
     cells = [
         [
-            *map(shown, (row.rank, row.player, row.score)),
+            *(shown(cell) for cell in (row.rank, row.player, row.score)),
             *_span_cells(row.fixed),
             *_span_cells(row.sample),
-            *map(shown, (row.published_rank, row.published_score)),
+            *(shown(cell) for cell in (row.published_rank, row.published_score)),
         ]
         for row in made.rows
     ]

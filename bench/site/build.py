@@ -19,7 +19,7 @@ from bench.results import ResultsTree, repeat_in
 from bench.scores.external import FOLDER, load_aliases, load_published, published_lists
 from bench.scores.frame import Frames, frames_of
 from bench.site import paths
-from bench.site.board_pages import board_files, board_pages, indexed
+from bench.site.board_pages import all_pages, board_files, indexed
 from bench.site.change_pages import feed_entries
 from bench.site.context import BoardContext, Page
 from bench.site.conversation_pages import PlayerJob, PlayerResult, PlayerSummary, Setup
@@ -205,9 +205,9 @@ class _Build:
         for name, data in stage1.files.items():
             if not name.startswith("search/"):
                 self.folder.write(name, data)
+        for page in all_pages(contexts):
+            self._write_page(page, stage1)
         for context in contexts:
-            for page in board_pages(context):
-                self._write_page(page, stage1)
             for name, data in board_files(context):
                 self.folder.write(name, data)
         self._write_studies(contexts, pages, stage1)

@@ -48,6 +48,11 @@ def player_page(suite: str, language: str, player: str) -> str:
     return f"{player_folder(suite, language, player)}/index.html"
 
 
+def model_page(player: str) -> str:
+    """The page of a model with all its boards."""
+    return f"models/{slug(player)}.html"
+
+
 def conversation_page(suite: str, language: str, player: str, scene: str) -> str:
     return f"{player_folder(suite, language, player)}/{scene}.html"
 

@@ -45,6 +45,7 @@ def player_page(context: BoardContext, info: PlayerInfo) -> Page:
         "characters": context.characters,
         "situations": context.situations,
         "means": {side: row[info.player].score for side, row in evidence.sides.items() if info.player in row},
+        "model_page": paths.relative(paths.model_page(info.player), path),
         "why": why_of(context, info.player),
         "tint": lambda apart: diverging(apart, (context.rules.high - context.rules.low) / 4),
         "part_keys": context.part_titles,

@@ -48,7 +48,7 @@ _ICON = re.compile(
 )
 """An icon of the theme, inlined in a page."""
 
-DEPTHS = {"part": 3, "scene": 4, "conversation": 5}
+DEPTHS = {"model": 1, "part": 3, "scene": 4, "conversation": 5}
 """Number of folders above a generated page of each kind. Relative links depend on it."""
 
 NAV = {

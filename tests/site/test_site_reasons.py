@@ -146,3 +146,19 @@ def test_a_conversation_leads_to_its_lowest_turn_and_links_every_verdict(
         assert len(linked) == sum(len(judgement.turns) for judgement in own)
         checked += lowest is not None
     assert checked
+
+
+def test_a_model_has_a_page_with_all_its_boards(small_site: Path) -> None:
+    boards = {
+        language: json.loads((small_site / f"boards/synthetic/{language}/board.json").read_text())["rows"]
+        for language in ("en", "ru")
+    }
+    for player in ("player-01", "player-02", "player-03"):
+        rows = tables(read(small_site / "models" / f"{player}.html"))["All boards with"]
+        assert [row[1] for row in rows] == ["English", "Russian"]
+        for row, scored in zip(rows, boards.values(), strict=True):
+            (own,) = [one for one in scored if one["player"] == player]
+            above = sum(one["length_norm_score"] > own["length_norm_score"] for one in scored)
+            assert row[3].split()[0] == str(own["rank"])
+            assert row[4] == f"{own['length_norm_score']:.2f} ±{own['length_norm_ci']:.2f}"
+            assert row[7:] == [f"{1 + above} of 3", str(own["conversations"])]
