@@ -11,10 +11,17 @@ from typing import Any
 from bench.protocols import Protocol, protocol_for
 from bench.records import Cell
 from bench.suites import load_suite
-from tests.tiny import ROOT, SUITE, Tiny, make_tiny
+from tests.tiny import ROOT, SITUATION, SUITE, Tiny, make_tiny
 
 STRICT = '[judge]\nmodels = ["strict"]\nsampling = { temperature = 0.1 }'
 V1_SUITE = SUITE.replace(STRICT, '[judge]\nmodels = ["asker"]')
+
+LONG_SUITE = SUITE.replace(STRICT, f"{STRICT}\nflaws = true")
+LONG_SUITE = LONG_SUITE.replace("[limits]", "[options]\nwindow = 2\n\n[limits]")
+SCRIPT = """
+plants = [{ turn = 1, ask = 3, fact = "<b>A lamp</b> called Ada.", accept = ['ada'] }]
+attacks = [{ turn = 2, text = "They shout." }]
+"""
 
 LIKENESS_SUITE = """
 title = "Tiny likeness"
@@ -86,6 +93,14 @@ class Other(Tiny):
 def make_v1(root: Path, url: str = "http://127.0.0.1:9/v1") -> Other:
     """Two cards in two situations (2 and 3 turns), played by version 1 of PingPong."""
     return _made(Other(root, "tiny-v1", "pingpong_v1"), V1_SUITE, url)
+
+
+def make_long(root: Path, url: str = "http://127.0.0.1:9/v1") -> Other:
+    """Two cards in two situations (2 and 3 turns, which has a script), judged in windows of two turns."""
+    made = _made(Other(root, "tiny-long", "pingpong_long"), LONG_SUITE, url)
+    text = SITUATION.format(title="storm", turns=3) + SCRIPT
+    made.situation_file.with_stem("storm").write_text(text, encoding="utf-8")
+    return made
 
 
 def make_likeness(root: Path, url: str = "http://127.0.0.1:9/v1") -> Other:

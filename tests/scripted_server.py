@@ -96,7 +96,9 @@ def plausible_text(seen: Seen) -> str:
         more = {"next_utterance": utterance(seen.digest)} if "next_utterance" in asked else {}
         return json.dumps(rating(seen.digest) | more, ensure_ascii=False)
     if "next_utterance" in asked:
-        return json.dumps({"next_utterance": utterance(seen.digest)}, ensure_ascii=False)
+        fact = re.search(r"spelled as here: (.*)", last)  # a long conversation's, which has to be mentioned
+        said = fact[1] if fact else utterance(seen.digest)
+        return json.dumps({"next_utterance": said}, ensure_ascii=False)
     if '"scores"' in asked or "_score" in asked:
         return json.dumps(verdict(last, seen.digest), ensure_ascii=False)
     return spoken(seen.digest)
@@ -153,9 +155,9 @@ def banded(digest: int) -> Json:
 
 def verdict(conversation: str, digest: int, turns: int | None = None) -> Json:
     """A valid verdict for as many turns as the conversation has lines ``Turn N:``."""
-    count = len(re.findall(r"(?m)^\s*Turn \d+:", conversation)) if turns is None else turns
+    numbers = [int(n) for n in re.findall(r"(?m)^\s*Turn (\d+):", conversation)]
     scores = []
-    for turn in range(1, count + 1):
+    for turn in numbers if turns is None else range(1, turns + 1):
         entry: Json = {"turn": turn, "is_refusal_explanation": "The player answers.", "is_refusal": False}
         for position, name in enumerate(CRITERIA):
             score = 1 + (digest >> (3 * turn + position)) % 5

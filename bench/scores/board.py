@@ -242,7 +242,7 @@ def board_of(
                 **infos[player].model_dump(include=_PLAYER_FIELDS),
                 weightings={name: tables[name][player] for name in weightings if name != main},
                 robust=robust.get(player),
-                **{name: found.get(player) for name, found in beside.items()},
+                **beside[player],
                 calls=tuple(fact for (name, *_), fact in facts.items() if name == player),
             )
             for player in tables[main]
@@ -250,9 +250,14 @@ def board_of(
     )
 
 
-def _beside(frames: Frames) -> dict[str, Mapping[str, Any]]:
-    """Fields of rows that only some protocols and suites have, by player."""
-    return {"probes": probe_rates(frames), "long_talk": long_talks(frames), "flaws": flaw_rates(frames)}
+def _beside(frames: Frames) -> dict[str, dict[str, Any]]:
+    """By player, the fields of its row that only some protocols and suites have."""
+    found: dict[str, Mapping[str, Record]] = {
+        "probes": probe_rates(frames),
+        "long_talk": long_talks(frames),
+        "flaws": flaw_rates(frames),
+    }
+    return {name: {key: rates.get(name) for key, rates in found.items()} for name in frames.names}
 
 
 def _ranked(

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -220,7 +221,7 @@ class Frames:
             **{name: t[frames.was_asked(t)].reset_index(drop=True) for name, t in tables.items()},
         )
 
-    def _only(self, column: str, keep: Iterable[object]) -> dict[str, pd.DataFrame]:
+    def _only(self, column: str, keep: Iterable[object]) -> dict[str, Any]:
         """The rows of every table that has ``column`` in which it is one of ``keep``."""
         tables = {name: getattr(self, name) for name in TABLES}
         wanted = list(keep)

@@ -130,11 +130,12 @@ def slopes_of(frames: Frames) -> dict[tuple[str, str], Slope]:
     slopes = (sums["_up"] / sums["_of"])[sums["_of"] > 0]
     talks = slopes.groupby(level=[*TALK, "criterion"]).mean()
     made = {}
-    for (player, criterion), group in talks.groupby(level=["player", "criterion"]):
-        found = mean_estimate(group.droplevel(["player", "criterion"]))
-        if found.value is not None:
-            slope = Slope(per_turn=found.value, low=found.low, high=found.high)
-            made[str(player), str(criterion)] = slope
+    for player, mine in talks.groupby(level="player"):
+        for criterion, group in mine.groupby(level="criterion"):
+            found = mean_estimate(group.droplevel(["player", "criterion"]))
+            if found.value is not None:
+                slope = Slope(per_turn=found.value, low=found.low, high=found.high)
+                made[str(player), str(criterion)] = slope
     return made
 
 

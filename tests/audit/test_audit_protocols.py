@@ -14,10 +14,10 @@ from bench.boards.loading import all_suites, load_board, write_board
 from bench.records import Conversation, Judgement, sealed
 from bench.run.plan import make_plan
 from bench.run.runner import run_plan
-from tests.other_benches import Other, make_likeness, make_v1
+from tests.other_benches import Other, make_likeness, make_long, make_v1
 from tests.tiny import FakeChat, edit
 
-MAKERS = {"pingpong_v1": make_v1, "human_likeness": make_likeness}
+MAKERS = {"pingpong_v1": make_v1, "human_likeness": make_likeness, "pingpong_long": make_long}
 
 
 @pytest.fixture(params=sorted(MAKERS))
@@ -137,6 +137,7 @@ def test_version_1s_kept_reply_cannot_be_edited_alone(tmp_path: Path) -> None:
 STALE: dict[str, tuple[Callable[[Other], Path], str, str]] = {
     "pingpong_v1": (lambda o: o.suite_file.with_name("interrogator.jinja"), "Every fault", "Each fault"),
     "human_likeness": (lambda o: o.items_file, "THIRD answer", "Another answer"),
+    "pingpong_long": (lambda o: o.suite_file, "window = 2", "window = 3"),
 }
 
 

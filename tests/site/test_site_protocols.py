@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from bench.records import sealed
+from bench.records import Flaw, sealed
 from bench.results import ResultsTree
 from bench.run.plan import make_plan
 from bench.run.runner import run_plan
 from bench.site.build import build_site
 from bench.site.charts import Axis
 from bench.slugs import slug
-from tests.other_benches import Other, make_likeness, make_v1
+from tests.other_benches import Other, make_likeness, make_long, make_v1
 from tests.scores.evidence import Evidence
 from tests.site import recomputed
 from tests.site.site_html import Element, article, dead_links, read, repeated_ids
@@ -41,6 +41,15 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     first = make_v1(root / "v1")
     played(first)
     (root / "v1" / "results" / "tiny-v1").rename(tree.root / "tiny-v1")
+    long = make_long(root / "long")
+    played(long)
+    storm = next(cell for cell in long.made().cells("bard") if cell.situation == "storm")
+    judgement = long.tree.judgement(storm, "strict")
+    assert judgement is not None
+    flaws = (Flaw(flaw="cliche", quote="<i>once</i> upon"),)
+    turns = (judgement.turns[0].model_copy(update={"flaws": flaws}), *judgement.turns[1:])
+    long.tree.write_judgement(sealed(judgement.model_copy(update={"turns": turns})), replace=True)
+    (root / "long" / "results" / "tiny-long").rename(tree.root / "tiny-long")
     for suite, protocol, scores in (("new", "pingpong_v2", (5, 3, 1)), ("old", "pingpong_v1", (2, 9, 6))):
         evidence = Evidence(tree.root, protocol=protocol, suite=suite)
         for player, score, size in zip(("ann", "ben", "cat"), scores, (10, 100, 30), strict=True):
@@ -177,3 +186,15 @@ def test_versions_of_the_method_are_put_beside_each_other(site: Path) -> None:
     assert page(site, "old/en/rank-maps.html").having("rc-plot")
     assert not (site / "tiny-v1/en/rank-maps.html").exists()  # it shares no player with the others
     assert not (site / LIKENESS / "rank-maps.html").exists()
+
+
+def test_a_long_conversation_shows_its_script_and_the_flaws(site: Path) -> None:
+    talk = page(site, "tiny-long/en/players/bard/anna.storm.html").text
+    assert "<b>A lamp</b> called Ada." in talk
+    assert "forgotten" in talk
+    assert "Turn 2: They shout." in talk
+    assert "Flaws: Cliché (<i>once</i> upon)" in talk
+    for name in ("index.html", "players/bard/index.html"):
+        text = page(site, f"tiny-long/en/{name}").text
+        assert "Facts" in text or "facts" in text
+        assert "1.000" in text  # one flaw in the one turn with a list

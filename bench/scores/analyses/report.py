@@ -303,7 +303,10 @@ _TABLES: tuple[tuple[str, str, str, str, Callable[[Material], pd.DataFrame]], ..
         "no answer has four words and follows another",
         lambda m: repetition_by_turn(m.turns),
     ),
-    *((*texts, partial(_of_frames, make)) for *texts, make in LONG_TABLES),
+    *(
+        (name, title, about, empty, partial(_of_frames, make))
+        for name, title, about, empty, make in LONG_TABLES
+    ),
     (
         "questions",
         "Variety of questions",
