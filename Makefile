@@ -83,8 +83,9 @@ screenshots: $(VENV)/with-dev ## take the README's pictures of the site into doc
 record: $(VENV)/with-dev ## record new cassettes for the tests from the embedded model
 	@$(PY) tests/record_cassettes.py
 
-benchmarks: $(VENV)/with-dev ## measure speed (not part of the tests)
-	@failed=; for file in tests/benchmarks/*.py; do \
+benchmarks: $(VENV)/with-dev ## run long tests in full, and measure speed (not part of the tests)
+	@failed=; DRAMATURG_LONG_TESTS=1 $(PY) -m pytest -n auto -m long || failed=" long tests"; \
+	for file in tests/benchmarks/*.py; do \
 		echo "$$file"; $(PY) $$file || failed="$$failed $$file"; \
 	done; test -z "$$failed" || { echo "limits missed:$$failed" >&2; exit 1; }
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +17,14 @@ if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
 from bench.local.server import usable_cores  # noqa: E402
-from tests import recording  # noqa: E402
+from tests import lengths, recording  # noqa: E402
+from tests.sharing import shared_folder  # noqa: E402
 
 # Shells start background jobs with SIGINT ignored, and children inherit that. Tests that send Ctrl-C need it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+lengths.prepare()
 
 
 @pytest.fixture(scope="session")
@@ -54,9 +60,27 @@ LONGEST = (
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put the longest files first; the rest keep their order."""
+    """Mark property tests as long. Put the longest files first; the rest keep their order."""
+    for item in items:
+        if getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
+            item.add_marker("long")
     place = {name: n for n, name in enumerate(LONGEST)}
     items.sort(key=lambda item: place.get("/".join(item.path.parts[-2:]), len(place)))
+
+
+@pytest.fixture(scope="session")
+def quick_sites(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Sites of tests share what MkDocs renders, and compiled templates, over all worker processes."""
+    import jinja2
+
+    from tests.site.shells import shells_in
+
+    folder = shared_folder(tmp_path_factory)
+    compiled = jinja2.FileSystemBytecodeCache(str(folder), "template-%s")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("bench.site.build.build_shells", partial(shells_in, folder))
+        patch.setattr("bench.site.render.Environment", partial(jinja2.Environment, bytecode_cache=compiled))
+        yield
 
 
 @pytest.fixture

@@ -70,6 +70,7 @@ def test_the_page_holds_one_module_and_one_folder(files: dict[str, str]) -> None
     assert "bench/protocols/one_line.toml" in files
 
 
+@pytest.mark.usefixtures("quick_sites")
 def test_the_example_runs_from_the_first_call_to_the_website(example: Protocol, tmp_path: Path) -> None:
     tree, suites = ResultsTree(tmp_path / "results"), all_suites(tmp_path / "prompts")
     chat, catalog = FakeChat(answer), example.catalog

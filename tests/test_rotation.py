@@ -6,7 +6,7 @@ from collections import Counter
 from itertools import combinations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.errors import CatalogError
@@ -43,7 +43,6 @@ def check_balance(turns: Turns, judges: int, per_scene: int) -> Counter[frozense
 
 
 @given(data=st.data())
-@settings(max_examples=60, deadline=None)
 def test_counts_of_judges_differ_by_at_most_one_on_any_set_of_scenes(data: st.DataObject) -> None:
     lengths = data.draw(st.lists(st.sampled_from([1, 2, 4, 8]), min_size=1, max_size=7))
     scenes = [(f"c{c}", f"s{s}") for c in range(data.draw(st.integers(1, 7))) for s in range(len(lengths))]

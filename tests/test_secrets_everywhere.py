@@ -126,6 +126,7 @@ def assert_nowhere(text: str | bytes, where: str) -> None:
         assert place < 0, f"{where}: {data[max(0, place - 80) : place + 60]!r}"
 
 
+@pytest.mark.usefixtures("quick_sites")
 def test_keys_appear_in_no_artefact(
     telltale: Tiny,
     tmp_path: Path,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -175,8 +176,17 @@ class Tiny:
         return PingPongV2(load_suite(self.prompts, "tiny"), language, self.catalog())
 
     def cell(self, character: str = "anna", situation: str = "hello", player: str = "bard") -> Cell:
-        cells = self.protocol().cells(player)
-        return next(c for c in cells if (c.character, c.situation) == (character, situation))
+        """A cell of the suite, without loading all of it."""
+        version = tomllib.loads(self.suite_file.read_text(encoding="utf-8"))["version"]
+        return Cell(
+            suite="tiny",
+            version=version,
+            protocol="pingpong_v2",
+            language="en",
+            player=player,
+            character=character,
+            situation=situation,
+        )
 
     def options(self) -> list[str]:
         """The options that point a command here."""
@@ -200,6 +210,15 @@ def make_tiny(root: Path, url: str = "http://127.0.0.1:9/v1") -> Tiny:
         path.write_text(SITUATION.format(title=title, turns=turns), encoding="utf-8")
     made.models.write_text(MODELS.format(url=url), encoding="utf-8")
     return made
+
+
+def served_at(catalog: Catalog, url: str, **changes: Any) -> Catalog:
+    """``catalog`` with all its providers at ``url``, and other changes of theirs."""
+    providers = {
+        name: provider.model_copy(update={"base_url": url, **changes})
+        for name, provider in catalog.providers.items()
+    }
+    return Catalog(catalog.path, providers, catalog.models)
 
 
 def name_templates(tiny: Tiny, source: Path) -> Path:

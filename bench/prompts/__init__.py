@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path
 
 from jinja2 import Template, TemplateError, TemplateSyntaxError
@@ -77,7 +78,6 @@ class PromptSet:
 
     def __init__(self, folder: Path, language: str, roles: Sequence[str]) -> None:
         self.language = language
-        self._sandbox = Sandbox({"quoted": quoted})
         files = {role: template_file(folder, role, language) for role in roles}
         self._paths = {role: path for role, (path, _) in files.items()}
         self._names = {role: language_name(language, written) for role, (_, written) in files.items()}
@@ -85,9 +85,7 @@ class PromptSet:
             role: read_text(path, MISSING, root=folder.parent, most=MOST_TEMPLATE)
             for role, path in self._paths.items()
         }
-        self._templates = {
-            role: _compiled(self._sandbox, text, self._paths[role]) for role, text in self._texts.items()
-        }
+        self._templates = {role: _compiled(text, self._paths[role]) for role, text in self._texts.items()}
 
     def sha256(self, role: str) -> str:
         """SHA-256 of a role's template text, for fingerprints."""
@@ -152,7 +150,7 @@ class PromptSet:
         """The template of ``role`` with ``variables`` and the language. Raises CatalogError."""
         try:
             named = {"language": self.language, "language_name": self._names[role]}
-            return self._sandbox.rendered(self._templates[role], named | variables)
+            return _sandbox().rendered(self._templates[role], named | variables)
         except (TemplateError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
             raise CatalogError(
                 f"cannot be rendered: {error}",
@@ -161,9 +159,21 @@ class PromptSet:
             ) from None
 
 
-def _compiled(sandbox: Sandbox, text: str, path: Path) -> Template:
+@lru_cache(maxsize=1)
+def _sandbox() -> Sandbox:
+    """The environment of all prompt templates."""
+    return Sandbox({"quoted": quoted})
+
+
+@lru_cache(maxsize=64)
+def _template(text: str) -> Template:
+    """The compiled template, kept for the next suite or language that has the same: compiling takes long."""
+    return _sandbox().template(text)
+
+
+def _compiled(text: str, path: Path) -> Template:
     try:
-        return sandbox.template(text)
+        return _template(text)
     except TemplateSyntaxError as error:
         fault, where = f"malformed template: {error.message}", f"{path}:{error.lineno}"
         raise CatalogError(fault, where=where, hint="Fix that line.") from None

@@ -2,13 +2,12 @@
 
 The truth is the model's: each figure over 400,000 items, by scipy and the krippendorff library, so it owes
 nothing to the code under test and is itself sure to about 0.002, where intervals are 0.1 and wider.
-STUDIES=100 simulates a hundred studies (`make benchmarks`); the suite takes fewer.
+`make benchmarks` simulates a hundred studies, `make test` fewer.
 """
 
 from __future__ import annotations
 
 import itertools
-import os
 from collections import Counter
 from collections.abc import Iterator
 
@@ -21,8 +20,11 @@ from scipy import stats
 from bench.agreement.coefficients import Coefficient, Difference
 from bench.agreement.report import Agreement, agreement_of
 from tests.agreement.simulated import ANNOTATORS, JUDGES, panel_of, sample
+from tests.lengths import of_long
 
-STUDIES = int(os.environ.get("STUDIES", "24"))
+pytestmark = pytest.mark.long
+
+STUDIES = of_long(8, 100)
 LEAST = int(stats.binom.ppf(0.02, STUDIES, 0.95))
 """How many intervals of 95% hold the truth at least: 90 of 100."""
 MOST = int(stats.binom.ppf(0.99, STUDIES, 0.05))

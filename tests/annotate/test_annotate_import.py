@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.annotate.reading import Reading, read_export, read_files
@@ -250,13 +250,11 @@ def one_study(tmp_path_factory: pytest.TempPathFactory) -> StudyFile:
 
 
 @given(data=st.lists(json_like, max_size=4))
-@settings(max_examples=300, deadline=None)
 def test_nothing_that_json_can_hold_ends_the_reading(one_study: StudyFile, data: list[Any]) -> None:
     read_export(data, "x", one_study, Reading())
 
 
 @given(value=json_like, place=st.sampled_from(["result", "completed_by", "lead_time", "updated_at", "id"]))
-@settings(max_examples=300, deadline=None)
 def test_nothing_in_an_annotation_ends_the_reading(one_study: StudyFile, value: Any, place: str) -> None:
     one = {**annotation(1), place: value}
     reading = Reading()

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.catalog import Sampling
@@ -174,7 +174,6 @@ def test_every_sampling_parameter_is_varied() -> None:
     assert set(VALUES) == set(Sampling.model_fields)
 
 
-@settings(deadline=None)
 @given(requests, st.sampled_from(sorted(VALUES)), st.data())
 def test_requests_that_differ_in_one_parameter_share_no_entry(
     request: ChatRequest, name: str, data: st.DataObject
@@ -187,7 +186,6 @@ def test_requests_that_differ_in_one_parameter_share_no_entry(
     assert keys[2] not in keys[:2]
 
 
-@settings(deadline=None)
 @given(requests, st.sampled_from(URLS), st.sampled_from(URLS), st.integers(0, 5), st.integers(0, 5))
 def test_requests_that_differ_in_address_or_sample_share_no_entry(
     request: ChatRequest, one: str, two: str, first: int, second: int
@@ -196,7 +194,6 @@ def test_requests_that_differ_in_address_or_sample_share_no_entry(
     assert len(keys) == 1 + ((one, first) != (two, second))
 
 
-@settings(deadline=None)
 @given(requests, requests)
 def test_requests_that_differ_in_words_schema_or_seed_share_no_entry(
     one: ChatRequest, two: ChatRequest

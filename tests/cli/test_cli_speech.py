@@ -17,6 +17,8 @@ from tests.scripted_speech import fault_in, heard, speech, spoken_answer, steps,
 from tests.spoken_bench import Spoken, make_spoken
 from tests.tiny import bytes_below, edit, make_tiny
 
+pytestmark = pytest.mark.usefixtures("quick_sites")
+
 PLAYERS = ("-p", "voice", "-p", "tape")
 
 

@@ -8,13 +8,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, get_args
 
+from bench.catalog import Catalog
 from bench.chat import Chat, RetryPolicy, Stats
+from bench.protocols.pingpong_v2 import PingPongV2
 from bench.records import Conversation, Failure, Judgement, Role
+from bench.results import ResultsTree
 from bench.run.plan import make_plan
 from bench.run.progress import RunReport
 from bench.run.runner import run_plan
+from bench.suites import Suite, load_suite
 from tests.scripted_server import FAULTS, Answer, ScriptedServer, Seen, plausible
-from tests.tiny import edit, make_tiny
+from tests.tiny import make_tiny, served_at
 
 Length = Literal["once", "always"]
 ROLES: tuple[Role, ...] = get_args(Role)
@@ -76,25 +80,30 @@ class _Answerer:
 def all_cases(fault: str, folder: Path) -> dict[tuple[Role, Length], Ended]:
     """How ``fault`` ends in every role, befalling it once and always; all side by side."""
 
+    tiny = make_tiny(folder / "tiny")
+    suite, catalog = load_suite(tiny.prompts, "tiny"), tiny.catalog()
+    changes = {"timeout_seconds": TIME_LIMIT} if fault in SLOW_FAULTS else {}
+
     async def main() -> dict[tuple[Role, Length], Ended]:
         async with ScriptedServer(_Answerer(fault), record=False) as server:
             keys = [(role, length) for role in ROLES for length in LENGTHS]
-            ends = [_case(folder, server, role, length, fault in SLOW_FAULTS) for role, length in keys]
+            urls = [server.url.replace("/v1", f"/{role}/{length}/v1") for role, length in keys]
+            ends = [
+                _case(suite, served_at(catalog, url, **changes), ResultsTree(folder / role / length))
+                for url, (role, length) in zip(urls, keys, strict=True)
+            ]
             return dict(zip(keys, await asyncio.gather(*ends), strict=True))
 
     return asyncio.run(main())
 
 
-async def _case(folder: Path, server: ScriptedServer, role: Role, length: Length, slow: bool) -> Ended:
-    url = server.url.replace("/v1", f"/{role}/{length}/v1")
-    tiny = make_tiny(folder / role / length, url)
-    if slow:
-        edit(tiny.models, "timeout_seconds = 20", f"timeout_seconds = {TIME_LIMIT}")
-    protocol, catalog, report = tiny.protocol(), tiny.catalog(), RunReport()
-    plan = make_plan(protocol, tiny.tree, ["bard"], ["strict"])
-    plan.work[:] = [item for item in plan.work if item.cell == tiny.cell()]
-    async with Chat(catalog, retry=QUICK, environ={}, dotenv=folder / ".env") as chat:
-        await run_plan(protocol, plan, tiny.tree, chat.ask, report)
-    conversation = tiny.tree.conversation(tiny.cell())
+async def _case(suite: Suite, catalog: Catalog, tree: ResultsTree) -> Ended:
+    protocol, report = PingPongV2(suite, "en", catalog), RunReport()
+    cell = protocol.cells("bard")[0]
+    plan = make_plan(protocol, tree, ["bard"], ["strict"])
+    plan.work[:] = [item for item in plan.work if item.cell == cell]
+    async with Chat(catalog, retry=QUICK, environ={}, dotenv=tree.root / ".env") as chat:
+        await run_plan(protocol, plan, tree, chat.ask, report)
+    conversation = tree.conversation(cell)
     assert conversation is not None
-    return Ended(chat.stats, report, conversation, tiny.tree.judgement(tiny.cell(), "strict"))
+    return Ended(chat.stats, report, conversation, tree.judgement(cell, "strict"))

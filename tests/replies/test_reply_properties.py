@@ -14,11 +14,10 @@ from hypothesis import strategies as st
 
 from bench.records import Criterion, TurnVerdict
 from bench.replies import REPAIRS, ReplyFault, json_object, utterance, verdict
+from tests.lengths import of_long
 
 CRITERIA = tuple(Criterion(name=n, label=n, low=1, high=5) for n in ("in_character", "fluency"))
-RELAXED = settings(
-    max_examples=50, deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow]
-)
+RELAXED = settings(database=None, suppress_health_check=[HealthCheck.too_slow])
 
 marks = st.sampled_from(
     ['"', "'", "{", "}", "[", "]", ",", ":", "\\", "</think>", "<think>", "```json\n", '"turn":']
@@ -140,7 +139,7 @@ soup = st.lists(
 ).map("".join)
 
 
-@settings(RELAXED, max_examples=200)
+@settings(RELAXED, max_examples=of_long(60, 600))
 @given(soup)
 def test_any_text_is_a_fault_or_a_valid_answer(text: str) -> None:
     with contextlib.suppress(ReplyFault):

@@ -24,6 +24,7 @@ from bench.scores.forms import CSV_COLUMNS, gaps, to_csv, to_json, to_table
 from bench.scores.frame import COLUMNS as FRAME_COLUMNS
 from bench.scores.frame import Frames, load
 from bench.scores.weights import parse_weights, standard_weightings
+from tests.lengths import of_long
 from tests.scores.evidence import CRITERIA, LANGUAGE, SUITE, Evidence
 from tests.synthetic import SyntheticTree, make_tree
 
@@ -74,7 +75,7 @@ def shuffled(frames: Frames, seed: int) -> Frames:
     return replace(frames, **tables, players=frames.players[::-1])
 
 
-@settings(deadline=None, max_examples=6)
+@settings(max_examples=of_long(3, 30))
 @given(st.integers(0, 1000))
 def test_order_of_rows_never_matters(frames: Frames, made: Board, seed: int) -> None:
     assert board_of(shuffled(frames, seed), resamples=200) == made
@@ -108,7 +109,7 @@ def test_duplicate_of_the_only_judge_changes_nothing(tmp_path: Path) -> None:
         assert getattr(first, name) == getattr(second, name)
 
 
-@settings(deadline=None, max_examples=6)
+@settings(max_examples=of_long(3, 30))
 @given(st.lists(st.integers(1, 9), min_size=3, max_size=3), st.sampled_from([2.0, 0.5, 0.1, 7.0]))
 def test_only_proportions_of_weights_matter(frames: Frames, weights: list[int], factor: float) -> None:
     one = {name: float(w) for name, w in zip(CRITERIA, weights, strict=True)}

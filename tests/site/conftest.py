@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-import fcntl
-import hashlib
-import os
-import pickle
 import threading
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from jinja2 import BytecodeCache, Environment
-from jinja2.bccache import Bucket
 
 from bench.results import ResultsTree
 from bench.site.build import build_site
 from bench.site.labels import SuiteLabel
 from bench.site.serve import site_server
-from bench.site.shell import Stage1, build_shells
+from tests.sharing import made_once
 from tests.site.browsing import CHROMIUM, FLAGS, Watched
 from tests.site.hostile import BOOM, hostile_tree
 from tests.synthetic import make_tree
@@ -29,71 +22,15 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Dialog, Request
 
 
-def _shared_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder that all worker processes of this run share."""
-    folder = tmp_path_factory.getbasetemp()
-    return folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder
-
-
-def _made_once(tmp_path_factory: pytest.TempPathFactory, name: str, make: Callable[[Path], object]) -> Path:
-    """A folder that the first worker process to need it fills. Tests only read it."""
-    root = _shared_folder(tmp_path_factory)
-    folder, done = root / name, root / f"{name}.done"
-    with (root / f"{name}.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not done.exists():
-            make(folder)
-            done.touch()
-    return folder
-
-
 @pytest.fixture(scope="session", autouse=True)
-def shells(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """MkDocs takes seconds, so it runs once for each set of boards, over all tests and worker processes."""
-    folder = _shared_folder(tmp_path_factory)
-
-    def cached(*args: Any, **options: Any) -> Stage1:
-        key = hashlib.sha256(repr((args, sorted(options.items()))).encode()).hexdigest()
-        path = folder / f"shells-{key}"
-        with (folder / "shells.lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            if not path.exists():
-                path.write_bytes(pickle.dumps(build_shells(*args, **options)))
-        stage1 = pickle.loads(path.read_bytes())
-        assert isinstance(stage1, Stage1)
-        return stage1
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("bench.site.build.build_shells", cached)
-        yield
-
-
-class _Compiled(BytecodeCache):
-    """Compiled templates in memory: compiling them takes a third of a small site's build."""
-
-    def __init__(self) -> None:
-        self._code: dict[str, bytes] = {}
-
-    def load_bytecode(self, bucket: Bucket) -> None:
-        if bucket.key in self._code:
-            bucket.bytecode_from_string(self._code[bucket.key])
-
-    def dump_bytecode(self, bucket: Bucket) -> None:
-        self._code[bucket.key] = bucket.bytecode_to_string()
-
-
-@pytest.fixture(scope="session", autouse=True)
-def templates() -> Iterator[None]:
-    """Templates are compiled once for all sites that a worker process builds."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("bench.site.render.Environment", partial(Environment, bytecode_cache=_Compiled()))
-        yield
+def quick(quick_sites: None) -> None:
+    """Every site here is built in the quick way."""
 
 
 @pytest.fixture(scope="session")
 def small_tree(tmp_path_factory: pytest.TempPathFactory) -> ResultsTree:
     """Three players, two languages, nine scenes, with failures and refusals; and one conversation missing."""
-    return ResultsTree(_made_once(tmp_path_factory, "small-results", _make_small_tree))
+    return ResultsTree(made_once(tmp_path_factory, "small-results", _make_small_tree))
 
 
 def _make_small_tree(root: Path) -> None:
@@ -116,7 +53,7 @@ def _make_small_tree(root: Path) -> None:
 def mini_tree(tmp_path_factory: pytest.TempPathFactory) -> ResultsTree:
     """Two players and four scenes in English, for sites that a test builds itself."""
     return ResultsTree(
-        _made_once(
+        made_once(
             tmp_path_factory,
             "mini-results",
             lambda root: make_tree(root, players=2, languages=("en",), characters=2, situations=2),
@@ -128,7 +65,7 @@ def mini_tree(tmp_path_factory: pytest.TempPathFactory) -> ResultsTree:
 def small_site(small_tree: ResultsTree, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The site of the small tree; its suite is a demonstration."""
     label = SuiteLabel("Made by a script", "Stock sentences.", demonstration=True)
-    return _made_once(
+    return made_once(
         tmp_path_factory,
         "small-site",
         lambda folder: build_site(small_tree, output=folder / "site", labels={"synthetic": label}),
@@ -138,7 +75,7 @@ def small_site(small_tree: ResultsTree, tmp_path_factory: pytest.TempPathFactory
 @pytest.fixture(scope="session")
 def hostile_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with hostile results in ``results`` and their site in ``deep/er/site``."""
-    return _made_once(tmp_path_factory, "hostile", _make_hostile)
+    return made_once(tmp_path_factory, "hostile", _make_hostile)
 
 
 def _make_hostile(root: Path) -> None:
