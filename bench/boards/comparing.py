@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from bench.boards.loading import load_board
-from bench.boards.rating import compared
+from bench.boards.rating import compared, ranked_scores
 from bench.catalog import Catalog, load_catalog
 from bench.errors import CatalogError
 from bench.protocols import protocol_for
@@ -275,9 +275,9 @@ def _job(
     prompts: Prompts,
 ) -> CompareJob:
     suite, language = comparer.protocol.suite, comparer.protocol.language
-    board = load_board(tree, suite.id, language, prompts=prompts, resamples=1).board  # only for its order
+    ranked = ranked_scores(load_board(tree, suite.id, language, prompts=prompts).frames)
     chosen = set(part.players)
-    order = tuple(row.player for row in board.rows if not chosen or row.player in chosen)
+    order = tuple(str(name) for name in ranked.index if not chosen or name in chosen)
     repeats = (part.repeat,) if part.repeat else suite.repeats
     evidence = compared(tree, suite.id, language, catalog, repeats=repeats)
     if suite.entry.judges == "rotate":

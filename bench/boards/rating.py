@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
+import pandas as pd
+
 from bench.boards.loading import LoadedBoard, load_board
 from bench.catalog import Catalog
 from bench.errors import UserError
@@ -12,11 +14,15 @@ from bench.protocol_facts import facts_of
 from bench.records import PlayerInfo
 from bench.results import ResultsTree
 from bench.results.comparisons import comparisons
+from bench.scores import paper
 from bench.scores.analyses.preference import JudgeModel
+from bench.scores.board import paper_numbers, published_numbers
+from bench.scores.frame import Frames
 from bench.scores.pairwise_board import BoardScores, rating_of
 from bench.scores.pairwise_data import MEAN, Evidence, Slot, Talk, talk_of
 from bench.scores.pairwise_records import Rating
 from bench.scores.robust import JudgesAs
+from bench.scores.weights import EQUAL, standard_weightings
 from bench.suites import Suite
 from bench.toml_entries import unknown_name
 
@@ -65,6 +71,14 @@ def _judges(
     return found
 
 
+def ranked_scores(frames: Frames) -> pd.DataFrame:
+    """``length_norm_score`` and ``rank`` of each player (index) on the board by score, best first; players
+    without a score come last."""
+    weights = standard_weightings(frames.criteria)[EQUAL]
+    table, _ = paper_numbers(frames, {EQUAL: weights}, resamples=1, seed=0)
+    return paper.ranked(published_numbers(table, EQUAL), paper.rank_gap(facts_of(frames.protocol)))
+
+
 def load_rating(
     tree: ResultsTree,
     suite: str,
@@ -79,7 +93,7 @@ def load_rating(
 
     Raises UserError if nothing has been compared, or ``criterion`` is unknown.
     """
-    loaded = load_board(tree, suite, language, prompts=prompts, resamples=1)  # its intervals are not used
+    loaded = load_board(tree, suite, language, prompts=prompts)
     return rating_beside(tree, loaded, catalog, criterion, judges_as)
 
 
@@ -104,9 +118,6 @@ def rating_beside(
         )
     if criterion not in (MEAN, *evidence.criteria):
         raise unknown_name(criterion, (MEAN, *evidence.criteria), "criterion", f"suite {suite}")
-    rows = loaded.board.rows
-    board = BoardScores(
-        {row.player: row.length_norm_score for row in rows if row.length_norm_score is not None},
-        {row.player: row.rank for row in rows if row.rank is not None},
-    )
+    scored = ranked_scores(loaded.frames).dropna(subset="rank")
+    board = BoardScores(scored["length_norm_score"].to_dict(), scored["rank"].astype(int).to_dict())
     return rating_of(evidence, (suite, version, language), board, criterion, judges_as)
