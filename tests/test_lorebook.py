@@ -82,6 +82,21 @@ def test_player_record_and_judge_have_what_the_talk_mentions_and_no_more(tmp_pat
     assert sealed(Conversation.model_validate(talk.plain())) == talk
 
 
+def test_a_judge_of_a_part_or_of_two_talks_sees_at_which_turns_the_players_had_an_entry(
+    tmp_path: Path,
+) -> None:
+    made = make_tiny(tmp_path)
+    made.card_file.write_text(made.card_file.read_text(encoding="utf-8") + LOREBOOK, encoding="utf-8")
+    protocol = made.protocol()
+    card, _ = protocol.scene(made.cell())
+    talk = said("A storm!", "So it is", "And then?", "The lamp", "Bye", "Bye")
+    part = protocol.prompts.judge(card, talk[4:], before=talk[:4])
+    assert "the bot had it at turn 1, 2, 3." in part
+    both = shown_card(card, talk, said("A whale!", "Where?"))["char_description"]
+    assert "turn 1, 2, 3 of conversation 1.)\n\nLORE of the storm." in both
+    assert "turn 1 of conversation 2.)\n\nLORE of the whale." in both
+
+
 def test_a_card_without_a_lorebook_is_what_it_was(tmp_path: Path) -> None:
     made = make_tiny(tmp_path)
     card, _ = made.protocol().scene(made.cell())

@@ -44,12 +44,14 @@ def with_lore(card: Card, messages: Sequence[Message]) -> Card:
     return card.model_copy(update={"system_prompt": "\n\n".join([card.system_prompt.strip(), *texts])})
 
 
-def shown_card(card: Card, messages: Sequence[Message] = ()) -> dict[str, str]:
-    """The parts of a card that a judge of ``messages`` reads, which are all that the player read."""
+def shown_card(card: Card, *talks: Sequence[Message]) -> dict[str, str]:
+    """The parts of a card that a judge of one or two talks reads, which are all that the players read."""
     texts = [card.system_prompt.strip()]
-    for lore in lore_of(card.lorebook, messages):
-        turns = ", ".join(map(str, lore.turns))
-        texts += [f"(The talk brought in the following; the bot had it at turn {turns}.)", lore.content]
+    for number, messages in enumerate(talks, 1):
+        which = f" of conversation {number}" if len(talks) > 1 else ""
+        for lore in lore_of(card.lorebook, messages):
+            turns = ", ".join(map(str, lore.turns)) + which
+            texts += [f"(The talk brought in the following; the bot had it at turn {turns}.)", lore.content]
     return {
         "char_name": card.char_name,
         "char_description": "\n\n".join(texts),
@@ -134,12 +136,14 @@ class PromptSet:
             **more,
         )
 
-    def judge(self, card: Card, messages: Sequence[Message], **more: object) -> str:
-        """The judge's prompt about a conversation, or about the part in ``messages``. A greeting is with the
-        card."""
+    def judge(
+        self, card: Card, messages: Sequence[Message], *, before: Sequence[Message] = (), **more: object
+    ) -> str:
+        """The judge's prompt about a conversation, or about the part of it that follows ``before``. A greeting
+        is with the card."""
         return self.render(
             "judge",
-            **shown_card(card, messages),
+            **shown_card(card, (*before, *messages)),
             declared=declared_by(card),
             messages=[m.model_dump() for m in after_greeting(messages)],
             turns=len(messages) // 2,

@@ -60,7 +60,7 @@ class Comparer:
         said = [[m["content"] for m in talk if m["role"] == "user"] for talk in talks]
         return self._prompts.render(
             "judge",
-            **shown_card(card),
+            **shown_card(card, first.messages, second.messages),
             declared=declared_by(card),
             criteria=[criterion.model_dump() for criterion in self.protocol.facts.criteria],
             conversations=talks,

@@ -121,11 +121,12 @@ class PingPongLong(PingPongV2):
     ) -> tuple[str, JsonSchema]:
         total = len(conversation.messages) // 2
         turns = window_of(total, self.options.window, number)
-        messages = conversation.messages[2 * turns.start - 2 : 2 * turns.stop - 2]
+        before = conversation.messages[: 2 * turns.start - 2]
+        messages = conversation.messages[len(before) : 2 * turns.stop - 2]
         summary = next((made.summary for made in reversed(earlier) if made.summary), "")
         summary = summary[: self.options.summary]
         more = turns.stop <= total
-        prompt = self.judging(conversation, messages, turns.start, more=more, summary=summary)
+        prompt = self.judging(conversation, messages, before, more=more, summary=summary)
         limit, flaws = self.limit_for(judge, self.suite.entry.limits.reason), self.suite.entry.judge.flaws
         schema = verdict_schema(len(turns), self.facts.criteria, limit, first=turns.start, flaws=flaws)
         if more:
@@ -141,7 +142,7 @@ class PingPongLong(PingPongV2):
         self,
         cell: Cell,
         messages: Sequence[Message],
-        first: int = 1,
+        before: Sequence[Message] = (),
         *,
         more: bool = False,
         summary: str = "",
@@ -151,14 +152,15 @@ class PingPongLong(PingPongV2):
         Args:
             cell: The conversation.
             messages: Those of the turns to score.
-            first: Number of the first of these turns.
+            before: The messages before them.
             more: Whether there are later turns, for which the judge sums up.
             summary: The judge's summary of the turns before.
         """
         prompt = self.prompts.judge(
             self.scene(cell)[0],
             messages,
-            first=first,
+            before=before,
+            first=len(before) // 2 + 1,
             more=more,
             summary=summary,
             summary_limit=self.options.summary,

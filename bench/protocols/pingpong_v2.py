@@ -194,7 +194,11 @@ class PingPongV2(CardProtocol):
 
     def verdict_tokens(self, reason: int) -> int:
         """Assumed length of a verdict on one turn, with reasons of ``reason`` tokens."""
-        return 60 + 4 * reason + (FLAW_TOKENS if self.suite.entry.judge.flaws else 0)
+        return (
+            60
+            + (1 + len(self.facts.criteria)) * reason
+            + (FLAW_TOKENS if self.suite.entry.judge.flaws else 0)
+        )
 
 
 def utterance_schema(limit: int | None) -> JsonSchema:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Annotated
 
 from pydantic import Field, StringConstraints
@@ -32,28 +32,30 @@ class LoreEntry(Entry):
 
 def entered(lorebook: Sequence[LoreEntry], messages: Sequence[Message]) -> list[LoreEntry]:
     """The entries that the player gets to answer the last of ``messages``, in the order of the card."""
-    texts = [_plain(message.content) for message in messages] if lorebook else []
-    return [entry for entry in lorebook if _mentioned(entry, texts)]
+    texts = _texts(lorebook, messages)
+    return [entry for entry in lorebook if _turns(entry, texts, [len(texts)])]
 
 
 def lore_of(lorebook: Sequence[LoreEntry], messages: Sequence[Message]) -> tuple[Lore, ...]:
     """Each entry that the player got in a talk, with its turns (from 1), in the order of the card."""
-    asked = [number for number, message in enumerate(messages, 1) if message.role == "user"]
-    turns = [entered(lorebook, messages[:end]) for end in asked] if lorebook else []
-    return tuple(_given(lorebook, turns))
+    texts = _texts(lorebook, messages)
+    ends = [number for number, message in enumerate(messages, 1) if message.role == "user"]
+    given = [(entry, _turns(entry, texts, ends)) for entry in lorebook]
+    return tuple(Lore(content=entry.content.strip(), turns=turns) for entry, turns in given if turns)
 
 
-def _given(lorebook: Sequence[LoreEntry], turns: Sequence[Sequence[LoreEntry]]) -> Iterator[Lore]:
-    for entry in lorebook:
-        numbers = tuple(number for number, entries in enumerate(turns, 1) if entry in entries)
-        if numbers:
-            yield Lore(content=entry.content.strip(), turns=numbers)
+def _texts(lorebook: Sequence[LoreEntry], messages: Sequence[Message]) -> list[str]:
+    return [_plain(message.content) for message in messages] if lorebook else []
 
 
-def _mentioned(entry: LoreEntry, texts: Sequence[str]) -> bool:
-    near = texts if entry.scan_depth is None else texts[-entry.scan_depth :]
+def _turns(entry: LoreEntry, texts: Sequence[str], ends: Sequence[int]) -> tuple[int, ...]:
+    """The turns (from 1) before which the talk mentions an entry; turn N answers ``texts[: ends[N - 1]]``."""
     patterns = [_pattern(_plain(key)) for key in entry.keys]
-    return any(pattern.search(text) for text in near for pattern in patterns)
+    found = [at for at, text in enumerate(texts) if any(pattern.search(text) for pattern in patterns)]
+    windows = [(end - min(entry.scan_depth or end, end), end) for end in ends]
+    return tuple(
+        turn for turn, (start, end) in enumerate(windows, 1) if any(start <= at < end for at in found)
+    )
 
 
 def _pattern(key: str) -> re.Pattern[str]:
