@@ -139,8 +139,8 @@ class PromptSet:
     def judge(
         self, card: Card, messages: Sequence[Message], *, before: Sequence[Message] = (), **more: object
     ) -> str:
-        """The judge's prompt about a conversation, or about the part of it that follows ``before``. A greeting
-        is with the card."""
+        """The judge's prompt about a conversation, or about the part that follows ``before``. A greeting is
+        with the card."""
         return self.render(
             "judge",
             **shown_card(card, (*before, *messages)),
