@@ -52,10 +52,10 @@ def plan(suite: str, compare: bool, form: str, where: Places, **options: Any) ->
         for line in states(job.plan):
             console.print(f"  {line}", highlight=False)
         if others := job.other_judges:
-            options = " ".join(f"--judge {name}" for name in others)
+            named = " ".join(f"--judge {name}" for name in others)
             console.print(
                 f"  Not planned: judgements by {', '.join(others)}, which the suite does not name. Plan them:"
-                f" `bench plan {suite} {options}`.",
+                f" `bench plan {suite} {named}`.",
                 highlight=False,
             )
         if line := stale(job):

@@ -71,7 +71,9 @@ class Comparer:
         """JSON Schema of the judge's reply."""
         limit = self.protocol.limit_for(judge, self.protocol.suite.entry.limits.reason)
         text: JsonSchema = {"type": "string"} | ({} if limit is None else {"maxLength": limit})
-        keys: JsonSchema = {REFUSAL_REASON: text} | {name: {"type": "boolean"} for name in REFUSALS}
+        keys: JsonSchema = {REFUSAL_REASON: text}
+        for name in REFUSALS:
+            keys[name] = {"type": "boolean"}
         for name in self._criteria:
             keys[f"{name}_explanation"] = text
             keys[f"{name}_margin"] = {"type": "integer", "enum": list(range(-WIDEST, WIDEST + 1))}

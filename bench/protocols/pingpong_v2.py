@@ -43,7 +43,7 @@ class PingPongV2(CardProtocol):
 
     lists_flaws: ClassVar[bool] = True
     greets: ClassVar[bool] = True
-    options_type = Options
+    options_type: ClassVar[type[Entry]] = Options
 
     @property
     def scripted(self) -> bool:

@@ -29,10 +29,10 @@ def flaw_rates(frames: Frames) -> dict[str, FlawRates]:
     by_judge = rows.groupby([*VERDICT, "flaw"])["count"].mean()
     scenes = by_judge.groupby(level=[*TALK, "flaw"]).mean().groupby(level=[*SCENE, "flaw"]).mean()
     means = scenes.groupby(level=["player", "flaw"]).mean().unstack("flaw")
-    turns = rows.drop_duplicates([*VERDICT, "turn"]).groupby("player").size()
+    turns = rows.drop_duplicates([*VERDICT, "turn"])["player"].astype(str).value_counts().to_dict()
     return {
         str(player): FlawRates(
-            turns=int(turns[player]),
+            turns=turns[str(player)],
             per_turn=published(float(pd.Series(row).sum())),
             kinds={name: published(float(row[name])) for name in FLAWS},
         )

@@ -46,7 +46,7 @@ class Choice:
 
     def theta(self) -> Array:
         """The strength of each player of ``order``: its rating if it has one, else from its rank."""
-        by_rank = STEP * (len(self.order) / 2 - np.arange(len(self.order)))
+        by_rank: Array = STEP * (len(self.order) / 2 - np.arange(len(self.order), dtype=np.float64))
         known = [n for n, name in enumerate(self.order) if name in self.strengths]
         if not known:
             return by_rank

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -165,7 +166,11 @@ def _by_criterion(
     made: dict[str, Mapping[str, float]] = {}
     for name in evidence.criteria if records else ():
         if name == criterion:
-            made[name] = players["score"].to_dict() if len(players) else {}
+            made[name] = (
+                {str(player): float(score) for player, score in players["score"].items()}
+                if len(players)
+                else {}
+            )
             continue
         fitted, _ = _fitted(evidence, records, name)
         made[name] = {} if fitted is None else dict(zip(fitted.data.players, fitted.theta, strict=True))
@@ -189,10 +194,13 @@ def _rows(
         tallies[record.players[1]] = tallies[record.players[1]].plus(-balance)
     refused, unfinished = evidence.refused(), evidence.unfinished()
     order = {name: n for n, name in enumerate(players.index)}
+    table: dict[str, dict[str, Any]] = {
+        str(name): named(row) for name, row in players.to_dict("index").items()
+    }
     rows = []
     for info in sorted(evidence.players, key=lambda info: (order.get(info.player, len(order)), info.player)):
         name = info.player
-        numbers = players.loc[name] if name in order else None
+        numbers = table.get(name)
         why = None
         if numbers is None:
             why = (
@@ -323,7 +331,12 @@ def effect_of(fitted: Fit | None, name: str) -> Effect | None:
     return Effect(estimate=published(estimate), low=_known(estimate - reach), high=_known(estimate + reach))
 
 
-def _number(row: pd.Series | None, name: str) -> float | None:
+def named(row: Mapping[Hashable, Any]) -> dict[str, Any]:
+    """A row of a table, by the names of its columns."""
+    return {str(name): value for name, value in row.items()}
+
+
+def _number(row: Mapping[str, Any] | None, name: str) -> float | None:
     return None if row is None else _known(row[name])
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,7 +12,7 @@ import pandas as pd
 from bench.results.compared import ComparedTable
 from bench.scores.correlation import Correlation
 from bench.scores.pairwise import Comparisons, Fit, fit
-from bench.scores.pairwise_board import effect_of
+from bench.scores.pairwise_board import effect_of, named
 from bench.scores.pairwise_data import MEAN, connected
 from bench.scores.pairwise_ratings import habits, judges_spread, pairwise_numbers
 from bench.scores.pairwise_records import RatedJudge, RatedPair, RatedPlayer, Rating, Tally
@@ -86,7 +87,9 @@ def _rows(table: ComparedTable, players: pd.DataFrame, inside: set[str]) -> tupl
     for line in table.lines:
         tallies[line.first] = tallies[line.first].plus(line.margin)
         tallies[line.second] = tallies[line.second].plus(-line.margin)
-    found = players.to_dict("index") if len(players) else {}
+    found: dict[str, dict[str, Any]] = {
+        str(name): named(row) for name, row in players.to_dict("index").items()
+    }
     order = [*found, *sorted(set(tallies) - set(found))]
     why = "no chain of comparisons leads from it to the other players"
     return tuple(
@@ -122,7 +125,8 @@ def _pairs(table: ComparedTable, tested: pd.DataFrame) -> tuple[RatedPair, ...]:
         first, second = sorted((line.first, line.second))
         sign = 1 if first == line.first else -1
         tallies[first, second] = tallies[first, second].plus(sign * line.margin)
-    tests = {(row["player"], row["other"]): row for row in (tested.to_dict("records") if len(tested) else ())}
+    rows: list[dict[str, Any]] = [named(row) for row in tested.to_dict("records")]
+    tests = {(row["player"], row["other"]): row for row in rows}
     return tuple(
         RatedPair(
             player=player,
@@ -159,7 +163,7 @@ def _judges(table: ComparedTable, data: Comparisons, fitted: Fit | None) -> tupl
     )
 
 
-def _known(row: dict[str, float] | None, name: str) -> float | None:
+def _known(row: dict[str, Any] | None, name: str) -> float | None:
     return None if row is None or math.isnan(row[name]) else published(float(row[name]))
 
 

@@ -79,7 +79,8 @@ def robust_cube(
     """
     judged = judgement_scores(frames, weights, replace(policy, absent_judgements="left_out"))["final"]
     if scenes is not None:
-        judged = judged[judged.index.droplevel(["repeat", "judge"]).isin(scenes)]
+        own = pd.MultiIndex.from_arrays([judged.index.get_level_values(name) for name in SCENE])
+        judged = judged.loc[own.isin(scenes)]
     finals = _normalised(judged.groupby(level=[*SCENE, "judge"]).mean(), terms)  # repeats averaged
     players, judges = pd.Index(terms.index), pd.Index(frames.judges)
     scenes = _scenes_of(finals).unique().sort_values()

@@ -67,7 +67,7 @@ def flaw_counts(judgement: Judgement) -> Iterator[tuple[int, str, int]]:
     """(turn, flaw, how often) for every turn and kind, also where 0; nothing if no flaws were asked for."""
     for verdict in judgement.turns if judgement.status == "ok" else ():
         if verdict.flaws is not None:
-            listed = [flaw.flaw for flaw in verdict.flaws]
+            listed: list[str] = [flaw.flaw for flaw in verdict.flaws]
             yield from ((verdict.turn, name, listed.count(name)) for name in FLAWS)
 
 

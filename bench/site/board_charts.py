@@ -255,7 +255,7 @@ def _plain(axes: Axes) -> Axes:
 
 
 def _rows(
-    rows: Sequence[Interval] | Sequence[HeatRow], *, top: float, bottom: float, width: float = WIDTH
+    rows: Sequence[Interval | HeatRow], *, top: float, bottom: float, width: float = WIDTH
 ) -> tuple[Figure, Axes]:
     """A figure with a row for each player and its name on the left."""
     height = top + bottom + ROW * len(rows)

@@ -162,7 +162,9 @@ def board_data(evidence: BoardEvidence) -> dict[str, Any]:
 def _criteria(evidence: BoardEvidence) -> dict[str, list[list[float | None]]]:
     """The criteria by one judge, by all (no judge): a list of the players' means for each criterion."""
     board = evidence.board
-    means = {"": {row.player: row.criteria for row in board.rows}}
+    means: dict[str, Mapping[str, Mapping[str, float]]] = {
+        "": {row.player: row.criteria for row in board.rows}
+    }
     means |= {slug(judge): players for judge, players in evidence.judge_criteria.items()}
     return {
         judge: [[players.get(row.player, {}).get(name) for row in board.rows] for name in board.criteria]

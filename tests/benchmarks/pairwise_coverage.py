@@ -132,7 +132,7 @@ def needed(
     separated: Callable[[Array, int, np.random.Generator], float], centre: float, runs: int
 ) -> int | None:
     """Scenes until 90% of the neighbours are separated in the mean of ``runs``; None: more than MOST."""
-    levels = centre + SPACING * (np.arange(PLAYERS) - (PLAYERS - 1) / 2)
+    levels: Array = centre + SPACING * (np.arange(PLAYERS, dtype=np.float64) - (PLAYERS - 1) / 2)
     low, high = 4, MOST
 
     def enough(scenes: int) -> bool:

@@ -71,21 +71,19 @@ def test_without_other_effects_it_is_the_bradley_terry_of_evalica() -> None:
     theirs = np.log(scores.reindex(list(verdicts.players)).to_numpy())
     bare = dataclasses.replace(verdicts, longer=verdicts.longer * 0, judge=verdicts.judge * 0)
     # each verdict once more in the other order, so that position has no effect at all
-    mirrored = dataclasses.replace(
-        bare,
-        **{
-            name: np.concatenate([getattr(bare, name), sign * getattr(bare, other)])
-            for name, other, sign in (
-                ("first", "second", 1),
-                ("second", "first", 1),
-                ("margin", "margin", -1),
-                ("scene", "scene", 1),
-                ("judge", "judge", 1),
-                ("longer", "longer", 1),
-                ("same", "same", 1),
-            )
-        },
-    )
+    both: dict[str, Any] = {
+        name: np.concatenate([getattr(bare, name), sign * getattr(bare, other)])
+        for name, other, sign in (
+            ("first", "second", 1),
+            ("second", "first", 1),
+            ("margin", "margin", -1),
+            ("scene", "scene", 1),
+            ("judge", "judge", 1),
+            ("longer", "longer", 1),
+            ("same", "same", 1),
+        )
+    }
+    mirrored = dataclasses.replace(bare, **both)
     assert fit(mirrored, ridge=1e-8).theta == pytest.approx(theirs - theirs.mean(), abs=1e-4)
 
 
