@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -91,9 +91,7 @@ def import_card_command(
         sys.exit(1)
 
 
-def _write_suite(
-    name: str, cards: Sequence[ImportedCard], where: Places, language: str, **rest: tuple[str, ...]
-) -> None:
+def _write_suite(name: str, cards: Sequence[ImportedCard], where: Places, language: str, **rest: Any) -> None:
     """Write a suite with ``cards``, whose chats open with their greetings."""
     from bench.suites.drafts import NewSuite, write_suite
 

@@ -151,7 +151,7 @@ def _check_templates(layers: Sequence[Path], protocols: set[str], report: CheckR
     for layer in layers:
         for folder in sorted({path.parent for path in layer.glob("*/**/*.jinja")}):
             protocol = folder.relative_to(layer).parts[0]
-            roles = facts_of(protocol).roles if protocol in protocols else ()
+            roles: tuple[str, ...] = facts_of(protocol).roles if protocol in protocols else ()
             found = {path.name.split(".")[0] for path in folder.glob("*.jinja")}
             languages = {path.name.split(".")[1] for path in folder.glob("*.*.jinja")} | {"en"}
             report.files += len(list(folder.glob("*.jinja")))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from bench.protocol_facts import facts_of
 from bench.slugs import slug
 from bench.suites import Card, Situation, SuiteEntry, load_suite, once, suite_files
 from bench.suites.layers import FALLBACK, IGNORE_ALL, entries_in, in_layers, private_layer, protocol_folders
-from bench.toml_entries import entry_from, toml_value, unknown_name
+from bench.toml_entries import Entry, entry_from, toml_value, unknown_name
 
 UNFINISHED = "TODO"
 """Marks what the author of a new file still has to write; `bench check` finds it."""
@@ -54,7 +54,10 @@ kind = "common" # or "attack": an attempt to break the character
 num_turns = 4
 tags = []
 """
-_TEMPLATES = {"characters": (_CHARACTER, Card), "situations": (_SITUATION, Situation)}
+_TEMPLATES: dict[str, tuple[str, type[Entry]]] = {
+    "characters": (_CHARACTER, Card),
+    "situations": (_SITUATION, Situation),
+}
 
 
 @dataclass(frozen=True)
@@ -111,7 +114,7 @@ def write_suite(new: NewSuite, layers: Sequence[Path], catalog: Catalog) -> tupl
     return path, notes
 
 
-def _check_names(names: Sequence[str], known: Sequence[str] | dict[str, Path], kind: str, where: str) -> None:
+def _check_names(names: Sequence[str], known: Collection[str], kind: str, where: str) -> None:
     for name in names:
         if name not in known:
             raise unknown_name(name, list(known), kind, where)

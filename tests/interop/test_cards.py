@@ -23,7 +23,8 @@ from bench.errors import UserError
 from bench.interop.card_files import card_bytes, read_card
 from bench.interop.card_format import Choices
 from bench.interop.card_import import export_card, import_card
-from bench.suites import Card, read_entry, settled
+from bench.suites import Card, read_entry
+from bench.suites.macros import settled
 from tests.tiny import bytes_below
 
 V1: dict[str, Any] = {
