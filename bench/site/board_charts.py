@@ -181,7 +181,8 @@ def draw_lines(lines: Sequence[Line], average: Line | None, titles: tuple[str, s
     places = spread([line.values[-1] for line in named], (high - low) * 0.045)
     last = max(turn for line in lines for turn in line.turns)
     for line, y in zip(named, places, strict=True):
-        text = axes.text(last, y, f"  {short(line.name)}", va="center", fontsize=SIZE, color=INK)
+        place: dict[str, Any] = {"xytext": (6, 0), "textcoords": "offset points", "va": "center"}
+        text = axes.annotate(short(line.name), (last, y), fontsize=SIZE, color=INK, **place)
         text.set_url(line.link or None)
         axes.plot([line.turns[-1]], [line.values[-1]], "o", color=MARK, markersize=3.5)
     _legend(figure)
@@ -320,6 +321,7 @@ def _label_points(axes: Axes, points: Sequence[Point]) -> None:
 
 def _to_share(axes: Axes) -> Callable[[Point], tuple[float, float]]:
     """A function to positions as shares of the axes' width and height."""
+    axes.autoscale_view()  # or the transformation is that of empty axes
     to_axes = (axes.transData + axes.transAxes.inverted()).transform
 
     def share(point: Point) -> tuple[float, float]:

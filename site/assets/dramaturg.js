@@ -11,9 +11,9 @@
     open(target);
     target.scrollIntoView();
   };
-  const reasons = () => document.querySelectorAll("details.rc-reasons, details.rc-setup");
+  const reasons = () => document.querySelectorAll("details.rc-reasons");
 
-  /* Open everything for printing, and close it again afterwards. */
+  /* Open all reasons for printing, and close them again afterwards. A card is printed if it is open. */
   let opened = [];
   addEventListener("beforeprint", () => {
     opened = [...reasons()].filter((box) => !box.open);

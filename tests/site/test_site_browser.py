@@ -182,7 +182,7 @@ def test_a_link_to_a_verdict_opens_it_below_the_header(
 def test_print_opens_all_reasons(watch: Watched, small_url: str) -> None:
     watch.base = small_url
     page = watch.open(TALK)
-    closed = "document.querySelectorAll('details:not([open])').length"
+    closed = "document.querySelectorAll('details.rc-reasons:not([open])').length"
     page.evaluate(f"addEventListener('beforeprint', () => {{ window.closedInPrint = {closed}; }})")
     assert page.evaluate(closed) > 0
     page.pdf()

@@ -13,10 +13,11 @@ from typing import Any
 import pytest
 
 from bench.figures import rendered
-from bench.site.board_charts import HeatRow, Point, best_of, draw_heat, spread
+from bench.site.board_charts import HeatRow, Point, best_of, draw_heat, draw_scatter, spread
 from tests.site.site_html import article, read
 
 FOLDER = "boards/synthetic/en"
+NAMED = re.compile(r'<text [^>]*? x="([\d.]+)" y="([\d.]+)"[^>]*>(here|there)<')
 CHARTS = ("ranks", "cost", "length", "stamina", "criteria")
 
 
@@ -83,6 +84,17 @@ def test_each_column_of_the_heat_map_has_all_tints() -> None:
     assert (
         sum(sorted(cells)[-3:]) >= 7
     )  # two cells of each tint, and the only one of its column in the middle
+
+
+def test_names_stand_beside_their_points() -> None:
+    points = [Point("here", "", 2.0, 3.0, 2.5, 3.5), Point("there", "", 1.0, 4.0, None, None)]
+    svg = rendered(lambda: draw_scatter(points, ("x", "y")), "svg", "t", "x").decode()
+    width, height = map(float, re.findall(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', svg)[0])
+    places = {name: (float(x), float(y)) for x, y, name in NAMED.findall(svg)}
+    assert set(places) == {"here", "there"}
+    assert all(0 < x < width and 0 < y < height for x, y in places.values())
+    assert places["there"][0] < places["here"][0]
+    assert places["there"][1] < places["here"][1]
 
 
 def test_names_that_would_overlap_are_moved_apart() -> None:
