@@ -16,8 +16,9 @@ from bench.site.context import BoardContext
 from bench.site.text import plain
 
 STYLE = (
-    ":root{color-scheme:light dark}body{font:14px/1.5 system-ui,sans-serif;margin:8px}"
-    "table{border-collapse:collapse;width:100%}caption{text-align:start;padding-bottom:4px}"
+    ":root{color-scheme:light dark}body{font:14px/1.5 system-ui,sans-serif;margin:8px;"
+    "color:light-dark(#1f2328,#e2e6ea);background:light-dark(#fff,#1e2129)}"
+    "table{border-collapse:collapse;width:100%}h1{font-size:16px;font-weight:600;margin:0 0 4px}"
     "th,td{text-align:start;padding:3px 8px;border-bottom:1px solid #8884;font-weight:400}"
     "th{overflow-wrap:anywhere}"
     "thead th{font-weight:600}td:last-child{white-space:nowrap}td{font-variant-numeric:tabular-nums}"

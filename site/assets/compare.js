@@ -127,7 +127,7 @@
       return tally.join(", ");
     });
     const caption = element("caption", "Summary (brackets: 95% interval of the difference on shared scenes)", {});
-    return element("table", null, { class: "rc-table" }, caption, head(players, ""), body);
+    return element("table", null, { class: "rc-table" }, caption, head(players, "Number"), body);
   };
 
   /* With two players: the second minus the first. With more: the largest minus the smallest score. */

@@ -300,8 +300,6 @@ PAGES = (
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_a_page_fits_a_phone_and_axe_finds_no_serious_fault(
-    watch: Watched, small_url: str, name: str
-) -> None:
+def test_a_page_fits_a_phone_and_axe_finds_no_fault(watch: Watched, small_url: str, name: str) -> None:
     watch.base = small_url
     check_access(watch, name)
