@@ -56,7 +56,12 @@ def renderings(
     """Return one figure in several forms; see :func:`rendered`."""
     with settings():
         figure = draw()
-        return {form: _saved(figure, form, title, prefix) for form in forms}
+        dpi = figure.dpi
+        saved: dict[Form, bytes] = {}
+        for form in forms:
+            figure.set_dpi(dpi)  # writing an SVG changes it
+            saved[form] = _saved(figure, form, title, prefix)
+    return saved
 
 
 def _saved(figure: Figure, form: Form, title: str, prefix: str) -> bytes:

@@ -93,12 +93,10 @@ def draw_intervals(
         axes.set_xlim(min(ends) - margin, max(ends) + margin)
         axes.xaxis.set_major_locator(MaxNLocator(6))
     axes.grid(axis="x", color=FAINT, alpha=0.25, linewidth=0.6)
-    bars = [
-        (row.low, row.high, y) for y, row in enumerate(rows) if row.low is not None and row.high is not None
-    ]
-    for n, (low, high, y) in enumerate(bars):
-        wide: dict[str, Any] = {"color": MARK, "alpha": 0.35, "linewidth": 6, "solid_capstyle": "round"}
-        axes.plot([low, high], [y, y], label=None if n else marks[1], **wide)
+    bars = [(row.low, row.high, y) for y, row in enumerate(rows) if row.low is not None]
+    wide: dict[str, Any] = {"color": MARK, "alpha": 0.35, "linewidth": 6, "solid_capstyle": "round"}
+    lines = _apart([(low, high) for low, high, _ in bars], [(y, y) for *_, y in bars])
+    axes.plot(*lines, label=marks[1], **wide)
     others = [(row.other, y) for y, row in enumerate(rows) if row.other is not None]
     axes.plot([row.value for row in rows], range(len(rows)), "o", color=MARK, markersize=5, label=marks[0])
     if others:
@@ -138,15 +136,16 @@ def draw_scatter(
     axes.margins(0.08, 0.08)
     if money:
         axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"${x:,.10f}".rstrip("0").rstrip(".")))
-    for point in points:
-        if point.low is not None and point.high is not None:
-            axes.plot([point.x, point.x], [point.low, point.high], color=MARK, alpha=0.35, linewidth=1.5)
-        if point.end is not None:
-            axes.plot([point.x], [point.end], "_", color=INK, markersize=7, markeredgewidth=1.4)
-            axes.plot([point.x, point.x], [point.y, point.end], color=INK, linewidth=0.9)
-    for point in points:
-        (dot,) = axes.plot([point.x], [point.y], "o", color=MARK, markersize=5.5)
-        dot.set_url(point.link or None)
+    spans = [point for point in points if point.low is not None]
+    upright = _apart([(one.x, one.x) for one in spans], [(one.low, one.high) for one in spans])
+    axes.plot(*upright, color=MARK, alpha=0.35, linewidth=1.5)
+    moved = [point for point in points if point.end is not None]
+    down = _apart([(one.x, one.x) for one in moved], [(one.y, one.end) for one in moved])
+    axes.plot(*down, color=INK, linewidth=0.9)
+    ends = [one.x for one in moved], [one.end or 0.0 for one in moved]
+    axes.plot(*ends, "_", color=INK, markersize=7, markeredgewidth=1.4)
+    dots = axes.scatter([one.x for one in points], [one.y for one in points], s=30, color=MARK, zorder=3)
+    dots.set_urls([point.link or None for point in points])
     if rule is not None:
         axes.plot(rule[0], rule[1], color=FAINT, linewidth=1.4, linestyle=(0, (5, 2)), label=rule[3])
         axes.axvline(rule[2], color=FAINT, linewidth=0.9, linestyle=(0, (1.5, 1.5)))
@@ -284,6 +283,17 @@ def _legend(figure: Figure) -> None:
             "handlelength": 2,
         }
         figure.legend(handles, labels, loc="lower center", ncols=len(handles), **style)
+
+
+def _apart(
+    xs: Iterable[Sequence[float | None]], ys: Iterable[Sequence[float | None]]
+) -> tuple[list[float], list[float]]:
+    """Coordinates of one path that draws separate lines: a third of its size in a file. Gaps are NaN."""
+
+    def joined(lines: Iterable[Sequence[float | None]]) -> list[float]:
+        return [float("nan") if end is None else end for line in lines for end in (*line, None)]
+
+    return joined(xs), joined(ys)
 
 
 def _label_points(axes: Axes, points: Sequence[Point]) -> None:

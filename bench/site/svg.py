@@ -15,6 +15,8 @@ THEME = {INK: "--rc-ink", PAPER: "--rc-paper", FAINT: "--rc-faint", MARK: "--rc-
 SVG, XLINK = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"
 _NUMBERED = re.compile(r"_\d+$")
 """Ids that matplotlib gives to everything; nothing refers to those of groups."""
+_PLACES = {"d", "x", "y", "transform"}
+_LONG = re.compile(r"\d+\.\d{3,}")
 _FONT = re.compile(r"(?P<before>(?:[a-z0-9]+ )*)(?P<size>[\d.]+px) (?P<family>.*)")
 
 
@@ -32,7 +34,8 @@ def inline_figure(
     root = ElementTree.fromstring(text[text.index("<svg") :])
     _plain_attributes(root)
     for link in root.iter(f"{{{SVG}}}a"):
-        if (name := (names or {}).get(link.get("href", ""))) is not None:
+        name = (names or {}).get(link.get("href", ""))
+        if name is not None and name != "".join(link.itertext()).strip():
             titled = ElementTree.Element(f"{{{SVG}}}title")
             titled.text = name
             link.insert(0, titled)
@@ -60,6 +63,8 @@ def _plain_attributes(root: ElementTree.Element) -> None:
             del parent.attrib["id"]
         if parent.get("transform", "").startswith("rotate(-0 "):
             del parent.attrib["transform"]
+        for name in _PLACES & parent.attrib.keys():
+            parent.set(name, _LONG.sub(lambda number: f"{float(number[0]):.2f}", parent.attrib[name]))
         link = parent.attrib.pop(f"{{{XLINK}}}href", None)
         if link is not None:
             parent.set("href", link)
