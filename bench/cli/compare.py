@@ -195,6 +195,8 @@ def rating(
             criterion=criterion,
             judges_as=judges_as,
         )
+        if form == "table" and (defined := suites.get(suite)) and defined.entry.demonstration:
+            click.echo("A demonstration: these ratings say nothing about role play.")
         click.echo(canonical(made.model_dump(mode="json")) if form == "json" else rating_text(made), nl=False)
 
 

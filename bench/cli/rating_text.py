@@ -76,9 +76,9 @@ def _remarks(row: RatedPlayer) -> list[str]:
         return [f"no rating: {row.reason}"]
     parts = []
     if row.refusals:
-        parts.append(f"{row.refusals} comparisons do not count: a judge saw it refuse")
+        parts.append(f"comparisons that do not count, because a judge saw it refuse: {row.refusals}")
     if row.unfinished:
-        parts.append(f"{row.unfinished} conversations did not come about and were not compared")
+        parts.append(f"conversations that did not come about and were not compared: {row.unfinished}")
     return parts
 
 
