@@ -199,6 +199,17 @@ def test_repetition_by_turn_is_the_same_on_the_board_and_in_the_analysis(played:
     assert whole["recalled"] == 15
 
 
+def test_every_gap_of_the_analyses_has_a_reason(played: Played) -> None:
+    made = report(
+        Material(frames=played[2].frames, turns=turns_of([])), ["recall", "slopes", "breaks", "flaws"]
+    )
+    for table in made.analyses:
+        assert table.rows
+        for row in table.rows:
+            gaps = {name for name, cell in row.items() if cell is None} - {"low", "high", "reason"}
+            assert not gaps or row["reason"]
+
+
 def test_board_prints_and_stores_the_figures(played: Played) -> None:
     board = played[2].board
     rows = {row["player"]: row for row in json.loads(to_json(board))["rows"]}

@@ -22,14 +22,16 @@ def recall(frames: Frames) -> pd.DataFrame:
         events = frames.events[frames.events["player"] == player]
         plants = events.dropna(subset="value")
         plants = plants[plants["event"] != "repeated"]
-        rows.append({"player": player, "distance": None, **_cells(recall_of(plants))})
+        rows.append({"player": player, "distance": None, **_cells(recall_of(plants), "all distances")})
         for distance, group in plants.groupby(plants["value"].astype("int64")):
             rows.append({"player": player, "distance": int(str(distance)), **_cells(recall_of(group))})
-    return pd.DataFrame(rows, columns=["player", "distance", *Recall.model_fields], dtype="object")
+    columns = ["player", "distance", *Recall.model_fields, "reason"]
+    return pd.DataFrame(rows, columns=columns, dtype="object")
 
 
-def _cells(found: Recall) -> dict[str, object]:
-    return {**found.model_dump(), "not_counted": sum(found.not_counted.values())}
+def _cells(found: Recall, reason: str | None = None) -> dict[str, object]:
+    reason = "share: no fact that counts was asked for" if found.share is None else reason
+    return {**found.model_dump(), "not_counted": sum(found.not_counted.values()), "reason": reason}
 
 
 def slopes(frames: Frames) -> pd.DataFrame:
@@ -44,11 +46,20 @@ def slopes(frames: Frames) -> pd.DataFrame:
 
 def breaks(frames: Frames) -> pd.DataFrame:
     """One row per player: the fields of Breaks and Recovery."""
-    rows = [
-        {"player": player, **talk.breaks.model_dump(), **talk.recovery.model_dump()}
-        for player, talk in long_talks(frames).items()
-    ]
+    rows = []
+    for player, talk in long_talks(frames).items():
+        row = {"player": player, **talk.breaks.model_dump(), **talk.recovery.model_dump()}
+        reasons = [f"{name}: {reason}" for name, reason in _LACKING.items() if row[name] is None]
+        rows.append({**row, "reason": "; ".join(reasons) or None})
     return pd.DataFrame(rows, dtype="object")
+
+
+_LACKING = {
+    "first": "no turn was broken",
+    "turns_held": "nothing was judged",
+    "turns_to_recover": "no attack was recovered from",
+    "change_after": "no attack has judged turns before and after it",
+}
 
 
 def flaws(frames: Frames) -> pd.DataFrame:
