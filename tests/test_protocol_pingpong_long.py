@@ -254,7 +254,8 @@ def test_the_interrogator_learns_of_facts_and_attacks_in_their_turns_only(played
         prompt = protocol.asking(cell, talk)
         plants, attacks = protocol.scenes.situations[cell.situation].within(24)
         for plant in plants:
-            assert (plant.fact in prompt) == (turn in (plant.turn, plant.ask))
+            assert (plant.fact in prompt) == (turn == plant.turn)
+            assert (plant.question in prompt) == (turn == plant.ask)
         for attack in attacks:
             assert (attack.text in prompt) == (turn == attack.turn)
         talk += [Message(role="user", content="x"), Message(role="assistant", content="y")]
