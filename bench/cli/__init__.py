@@ -154,6 +154,12 @@ COMMANDS = {
         "Write the scores of SUITE as one table.",
         ("bench export pingpong-2 -l en -o scores.csv", "bench export pingpong-2 --columns"),
     ),
+    "query": Listed(
+        "Results",
+        "interop:query",
+        "Ask a store of results by SQL.",
+        ('bench query "SELECT player, avg(score) FROM scores WHERE counts GROUP BY player"',),
+    ),
     "import": Listed(
         "Results",
         "interop:import_",
@@ -211,6 +217,7 @@ COMMANDS = {
         ("bench commit-results --dry-run",),
     ),
     "serve-local": Listed("Maintain", "local:serve_local", "Serve a local model until Ctrl-C."),
+    "propose": Listed("Maintain", "propose:propose", "Plan, add or run a model that an issue proposes."),
     "doctor": Listed("Maintain", "doctor:doctor", "Check installation, keys, providers and disk."),
     "completion": Listed(
         "Maintain", "doctor:completion", "Print a script that completes commands and names."

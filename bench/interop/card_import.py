@@ -70,10 +70,11 @@ def import_card(
     folder = layer / "characters" / _checked(language, "language")
     path = folder / f"{identity}.toml"
     taken = entries_in([*layers, *({layer} - set(layers))], "characters", language).get(identity)
-    if taken is not None and not (replace and taken == path):
+    text = card_toml(fields, f"Imported from {_printable(file.name)}.")
+    again = taken == path and path.read_bytes() == text.encode()  # the same card, with the same options
+    if taken is not None and not again and not (replace and taken == path):
         hint = "Name another id with --name" + (", or use --replace." if taken == path else ".")
         raise UserError(f"there is a card {identity!r} already: {taken}", where=str(file), hint=hint)
-    text = card_toml(fields, f"Imported from {_printable(file.name)}.")
     entry_from(Card, tomllib.loads(text), str(file))
     if not choices.licence:
         _write(layer, layer / ".gitignore", IGNORE_ALL)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.catalog import load_catalog
+from bench.catalog import Catalog, load_catalog
 from bench.chat.secrets import Environment
 from bench.errors import CatalogError
 from bench.protocols import Protocol, protocol_for
@@ -60,7 +60,7 @@ def plan_suite(
     name: str,
     part: Part,
     results: Path | str,
-    models: Path | str,
+    models: Catalog | Path | str,
     prompts: Prompts,
     *,
     talk: bool = True,
@@ -71,7 +71,8 @@ def plan_suite(
     Raises CatalogError for published scores, for an unknown suite, language or model, and for a model that
     cannot do what it must.
     """
-    catalog, tree = load_catalog(Path(models)), ResultsTree(Path(results), repeat=part.repeat)
+    catalog = models if isinstance(models, Catalog) else load_catalog(Path(models))
+    tree = ResultsTree(Path(results), repeat=part.repeat)
     if tree.is_table(name):
         hint = f"`bench board {name}` shows them; another benchmark asked the models."
         raise CatalogError("published scores cannot be run or judged", where=name, hint=hint)

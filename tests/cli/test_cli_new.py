@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import time
 from pathlib import Path
 
@@ -176,6 +177,68 @@ def test_another_interrogator_may_ask(bench: Bench, tiny: Tiny, server: Scripted
     assert bench("run", "tiny", "--interrogator", "actor", *tiny.options()).status == 0
     assert {seen.body["model"] for seen in server.seen} == {"bard-1", "actor-1", "strict-1"}
     assert "Did you mean" in bench("plan", "tiny", "--interrogator", "actr", *tiny.options()).fault
+
+
+def test_two_models_are_compared_in_one_sentence(bench: Bench, tiny: Tiny) -> None:
+    ended = bench("versus", "tiny", "bard", "actor", *tiny.options())
+    assert ended.status == 0, ended.err
+    last = ended.out.splitlines()[-1]
+    assert re.search(r"(bard|actor) scores \d\.\d\d points higher than (bard|actor) on the 4 scenes", last)
+    assert last.endswith(".")
+    assert "twice" in bench("versus", "tiny", "bard", "bard", *tiny.options()).fault
+
+
+ISSUE = """### Suite
+
+tiny
+
+### Provider
+
+scripted
+
+### Model
+
+someone/new-1
+
+### Name
+
+New `$(touch x)` | one
+
+### Input price
+
+0.40
+
+### Output price
+
+1.60
+
+### Anything else
+
+ignored
+"""
+
+
+def test_a_model_that_an_issue_proposes_is_planned_without_keys_and_run(bench: Bench, tiny: Tiny) -> None:
+    file = tiny.root / "issue.md"
+    file.write_text(ISSUE, encoding="utf-8")
+    before = tiny.models.read_bytes()
+    planned = bench("propose", str(file), *tiny.options())
+    assert planned.status == 0, planned.err
+    assert "| tiny en | player | new-1 | 10 | $" in planned.out
+    assert tiny.models.read_bytes() == before
+    assert "was not added" in bench("propose", str(file), "--run", *tiny.options()).fault
+    assert bench("propose", str(file), "--add", *tiny.options()).status == 0
+    assert bench("propose", str(file), "--run", "--max-cost", "5", *tiny.options()).status == 0
+    assert [info.name for info in tiny.tree.players("tiny", "en")] == ["New `$(touch x)` | one"]
+    for old, new, fault in (
+        ("\nscripted", "\nhttp://evil.example", "provider"),
+        ("\nscripted", "\nelsewhere", "unknown provider"),
+        ("someone/new-1", "new-2; rm", "model"),
+        ("0.40", "cheap", "input_price"),
+        ("### Name", "### Nome", "key 'name' is missing"),
+    ):
+        file.write_text(ISSUE.replace(old, new).replace("new-1", "new-3"), encoding="utf-8")
+        assert fault in bench("propose", str(file), *tiny.options()).fault
 
 
 def test_plan_names_missing_keys(bench: Bench, tiny: Tiny) -> None:

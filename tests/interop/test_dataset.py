@@ -1,0 +1,98 @@
+"""A suite as a dataset folder, as logs of inspect-ai and as a store for SQL."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from bench.cli import cli
+from bench.errors import UserError
+from bench.interop.dataset import MEANINGS, dataset_files
+from bench.results import ResultsTree
+from tests.synthetic import make_tree
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory: pytest.TempPathFactory) -> ResultsTree:
+    """2 players x 4 scenes (turns 4, 8, 4, 8) x 2 judges x 3 criteria."""
+    root = tmp_path_factory.mktemp("dataset") / "results"
+    return make_tree(root, players=2, characters=2, situations=2).tree
+
+
+def run(tree: ResultsTree, *words: str) -> Result:
+    return CliRunner().invoke(cli, [*words, "--results", str(tree.root)])
+
+
+def test_the_dataset_holds_every_conversation_and_score(tree: ResultsTree, tmp_path: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    folder = tmp_path / "set"
+    words = ["export", "synthetic", "--format", "hf-dataset", "-o", str(folder), "--licence", "CC0-1.0"]
+    assert run(tree, *words).exit_code == 0
+    talks, scores = (parquet.read_table(folder / "data" / f"{name}.parquet") for name in MEANINGS)
+    assert (talks.num_rows, scores.num_rows) == (2 * 4, 2 * (4 + 8 + 4 + 8) * 2 * 3)
+    for row in talks.to_pylist():
+        assert len(row["roles"]) == len(row["contents"]) > 0
+    digests = {
+        talk.digest
+        for info in tree.players("synthetic", "en")
+        for talk in tree.conversations("synthetic", "en", info.player)
+    }
+    assert set(talks["digest"].to_pylist()) == digests
+    front = (folder / "README.md").read_text(encoding="utf-8").split("---")[1]
+    assert 'license: "cc0-1.0"' in front
+    croissant = json.loads((folder / "croissant.json").read_text(encoding="utf-8"))
+    fields = {field["@id"] for records in croissant["recordSet"] for field in records["field"]}
+    assert fields == {f"{table}/{column}" for table, columns in MEANINGS.items() for column in columns}
+
+
+def test_equal_results_give_equal_files(tree: ResultsTree) -> None:
+    pytest.importorskip("pyarrow")
+    first, second = (dataset_files(tree, "synthetic", [], title="T", licence="") for _ in range(2))
+    assert first == second
+
+
+def test_a_private_suite_is_no_dataset_without_a_licence(tmp_path: Path) -> None:
+    tree = make_tree(tmp_path / "results", players=1, characters=1, situations=1).tree
+    tree.keep_private("synthetic")
+    with pytest.raises(UserError, match="not published"):
+        dataset_files(tree, "synthetic", [], title="T", licence="")
+
+
+def test_a_suffix_decides_the_format_or_is_rejected(tree: ResultsTree, tmp_path: Path) -> None:
+    for words, fault in (
+        (["-o", str(tmp_path / "x.xlsx")], "unsupported file type '.xlsx'"),
+        (["-o", str(tmp_path / "x")], "no suffix"),
+        (["-o", str(tmp_path / "x.csv"), "--format", "parquet"], "not that of parquet"),
+    ):
+        ended = run(tree, "export", "synthetic", *words)
+        assert isinstance(ended.exception, UserError)
+        assert fault in ended.exception.line()
+    assert not list(tmp_path.iterdir())
+    assert run(tree, "board", "synthetic", "-l", "en", "-o", str(tmp_path / "b.tex")).exit_code == 0
+    assert r"\begin{tabular}" in (tmp_path / "b.tex").read_text(encoding="utf-8")
+    assert run(tree, "board", "synthetic", "-l", "en", "-o", str(tmp_path / "b.md")).exit_code == 0
+    assert (tmp_path / "b.md").read_text(encoding="utf-8").startswith("| # | Player |")
+
+
+def test_inspect_opens_the_logs(tree: ResultsTree, tmp_path: Path) -> None:
+    log = pytest.importorskip("inspect_ai.log")
+    assert run(tree, "export", "synthetic", "--format", "inspect", "-o", str(tmp_path)).exit_code == 0
+    files = sorted(tmp_path.glob("*.eval"))
+    assert len(files) == 2
+    sample = log.read_eval_log(str(files[0])).samples[0]
+    assert len(sample.scores) == 2 * 3
+
+
+def test_sql_counts_what_the_records_hold(tree: ResultsTree, tmp_path: Path) -> None:
+    pytest.importorskip("duckdb")
+    pytest.importorskip("pyarrow")
+    store = str(tmp_path / "store")
+    assert run(tree, "export", "--format", "store", "-o", store).exit_code == 0
+    sql = "SELECT count(*) AS n, count(DISTINCT judge) AS judges FROM scores"
+    ended = CliRunner().invoke(cli, ["query", sql, "--store", store, "--format", "json"])
+    assert json.loads(ended.output) == [{"n": 2 * 24 * 2 * 3, "judges": 2}]
+    wrong = CliRunner().invoke(cli, ["query", "SELECT nothing FROM nowhere", "--store", store])
+    assert isinstance(wrong.exception, UserError)
