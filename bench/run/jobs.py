@@ -13,7 +13,7 @@ from bench.protocols import Protocol, protocol_for
 from bench.results import ResultsTree
 from bench.run.plan import Plan, make_plan
 from bench.run.shards import Shard
-from bench.suites import load_suite, once
+from bench.suites import Suite, load_suite, once
 from bench.suites.layers import Prompts
 
 
@@ -77,9 +77,7 @@ def plan_suite(
         hint = f"`bench board {name}` shows them; another benchmark asked the models."
         raise CatalogError("published scores cannot be run or judged", where=name, hint=hint)
     suite = load_suite(prompts, name)
-    if part.interrogator:
-        catalog.model(part.interrogator, "interrogator")
-        suite = suite.asked_by(part.interrogator)
+    suite = _asked(suite, part.interrogator, catalog)
     for player in part.players:
         catalog.model(player, "player")
     for judge in part.judges:
@@ -117,6 +115,14 @@ def plan_suite(
     if not jobs:
         raise CatalogError("no player has results yet", where=f"suite {suite.id}", hint=run_first)
     return jobs
+
+
+def _asked(suite: Suite, interrogator: str, catalog: Catalog) -> Suite:
+    """``suite`` with another interrogator, if one is named."""
+    if not interrogator:
+        return suite
+    catalog.model(interrogator, "interrogator")
+    return suite.asked_by(interrogator)
 
 
 def keep_private(jobs: Iterable[Job]) -> None:
