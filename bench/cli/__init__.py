@@ -110,6 +110,7 @@ COMMANDS = {
             "bench board pingpong-2 -l en",
             "bench board pingpong-2 -l en --compare-methods",
             "bench board pingpong-2 -l en --separate my-model other-model",
+            "bench board pingpong-2 -l en --rescore --weights 2,1,1 --kind attack",
         ),
     ),
     "rating": Listed(

@@ -2,7 +2,7 @@
    bench/scores/shipped.py; a test compares the two. NaN stands for what is missing or unknown. */
 "use strict";
 (() => {
-  const DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+  const DIGITS = new Map([..."0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"].map((digit, n) => [digit, n]));
   const ALPHA = 1 - 0.95;
   const CERTAIN = 1e-12;
   const OWN_FROM = 4;
@@ -84,7 +84,7 @@
     const at = data.criteria.map(() => 0);
     const score = (text, place) => {
       let number = 0;
-      for (let n = 0; n < data.width; n++) number = number * 62 + DIGITS.indexOf(text[place + n]);
+      for (let n = 0; n < data.width; n++) number = number * 62 + DIGITS.get(text[place + n]);
       return data.values[number];
     };
     let talk = 0;
@@ -200,25 +200,47 @@
     );
   };
 
+  /* The clusters of the scenes: for characters and for situations, the place of each scene's and their number. */
+  const clustersOf = (scenes) =>
+    [0, 1].map((side) => {
+      const names = [...new Set(scenes.map((scene) => scene[side]))];
+      const places = new Map(names.map((name, n) => [name, n]));
+      return { of: scenes.map((scene) => places.get(scene[side])), count: names.length };
+    });
   /* Means with clustered variances; see bench/scores/clusters.py. `values`: one for each scene. */
-  const clustered = (values, scenes) => {
-    const there = [...values.keys()].filter((n) => !Number.isNaN(values[n]));
-    const n = there.length;
+  const clustered = (values, sides) => {
+    let n = 0;
+    let total = 0;
+    for (const value of values)
+      if (value === value) {
+        n += 1;
+        total += value;
+      }
     if (!n) return { mean: NaN, variance: NaN, df: NaN, n };
-    const middle = sum(there.map((k) => values[k])) / n;
-    const clusters = (side) => {
-      const sums = new Map();
-      for (const k of there) sums.set(scenes[k][side], (sums.get(scenes[k][side]) ?? 0) + values[k] - middle);
-      const count = sums.size;
-      const squares = sum([...sums.values()].map((x) => x * x));
-      return [count > 1 ? (squares * (count / (count - 1))) / (n * n) : 0, Math.max(count - 1, 0)];
+    const middle = total / n;
+    const clusters = ({ of, count }) => {
+      const sums = new Float64Array(count);
+      const there = new Uint8Array(count);
+      for (let k = 0; k < values.length; k++)
+        if (values[k] === values[k]) {
+          sums[of[k]] += values[k] - middle;
+          there[of[k]] = 1;
+        }
+      let [used, squares] = [0, 0];
+      for (let k = 0; k < count; k++) {
+        used += there[k];
+        squares += sums[k] * sums[k];
+      }
+      return [used > 1 ? (squares * (used / (used - 1))) / (n * n) : 0, Math.max(used - 1, 0)];
     };
-    const [a, dfA] = clusters(0);
-    const [b, dfB] = clusters(1);
-    const c = sum(there.map((k) => (values[k] - middle) ** 2)) / (n - 1) / n;
+    const [a, dfA] = clusters(sides[0]);
+    const [b, dfB] = clusters(sides[1]);
+    let squares = 0;
+    for (const value of values) if (value === value) squares += (value - middle) * (value - middle);
+    const c = squares / (n - 1) / n;
     const both = a + b - c;
-    const pieces = sum([[a, dfA], [b, dfB], [c, n - 1]].map(([v, df]) => (df > 0 ? (v * v) / df : 0)));
-    const satterthwaite = Math.max((both * both) / pieces, Math.min(dfA, dfB));
+    const piece = (v, df) => (df > 0 ? (v * v) / df : 0);
+    const satterthwaite = Math.max((both * both) / (piece(a, dfA) + piece(b, dfB) + piece(c, n - 1)), Math.min(dfA, dfB));
     const larger = Math.max(a, b);
     const crossed = both > larger * (1 + 1e-9);
     const variance = crossed ? both : larger;
@@ -344,7 +366,7 @@
       scores = scores.map((row) => row.map((value, s) => (shared[s] ? value : NaN)));
       if (!shared.some(Boolean)) players = [];
     }
-    const scenes = choices.scenes.map((scene) => data.scenes[scene]);
+    const sides = clustersOf(choices.scenes.map((scene) => data.scenes[scene]));
     const terms = lengthTerms(data, players, players.map((p) => mean(known(scores[p]))), choices.length);
     const grid = players.map((p, n) => scores[p].map((value) => value * terms[n][0] + terms[n][1]));
     const cube = players.map((p, n) =>
@@ -357,12 +379,12 @@
       ),
     );
     const spread = judgeSpread(cube, choices.judges.length);
-    const own = grid.map((row) => clustered(row, scenes));
+    const own = grid.map((row) => clustered(row, sides));
     const points = own.map((one) => rounded(one.mean));
     const pairs = [];
     for (let first = 0; first < players.length; first++)
       for (let second = first + 1; second < players.length; second++)
-        pairs.push({ first, second, ...clustered(grid[first].map((value, s) => value - grid[second][s]), scenes) });
+        pairs.push({ first, second, ...clustered(grid[first].map((value, s) => value - grid[second][s]), sides) });
     const p = (pair) => 2 * tail(Math.abs(pair.mean) / Math.sqrt(pair.variance), pair.df);
     for (const pair of pairs) pair.p = p(pair);
     const fixed = standings(points, own, beaten(pairs));
