@@ -27,7 +27,7 @@ def judged(tiny: Tiny, talk: Conversation, script: Script) -> Judgement:
 
 def reply(quote: str) -> str:
     entries = verdict("", 0, turns=2)["scores"]
-    flaws = ([{"flaw": "speaks_for_user", "quote": quote}], [])
+    flaws: tuple[list[dict[str, str]], ...] = ([{"flaw": "speaks_for_user", "quote": quote}], [])
     return json.dumps({"scores": [e | {"flaws": f} for e, f in zip(entries, flaws, strict=True)]})
 
 
