@@ -91,9 +91,9 @@ def test_a_judge_of_a_part_or_of_two_talks_sees_at_which_turns_the_players_had_a
     card, _ = protocol.scene(made.cell())
     talk = said("A storm!", "So it is", "And then?", "The lamp", "Bye", "Bye")
     part = protocol.prompts.judge(card, talk[4:], before=talk[:4])
-    assert "the bot had it at turn 1, 2, 3." in part
+    assert "the bot had it at turns 1, 2, 3." in part
     both = shown_card(card, talk, said("A whale!", "Where?"))["char_description"]
-    assert "turn 1, 2, 3 of conversation 1.)\n\nLORE of the storm." in both
+    assert "turns 1, 2, 3 of conversation 1.)\n\nLORE of the storm." in both
     assert "turn 1 of conversation 2.)\n\nLORE of the whale." in both
 
 

@@ -50,8 +50,9 @@ def shown_card(card: Card, *talks: Sequence[Message]) -> dict[str, str]:
     for number, messages in enumerate(talks, 1):
         which = f" of conversation {number}" if len(talks) > 1 else ""
         for lore in lore_of(card.lorebook, messages):
-            turns = ", ".join(map(str, lore.turns)) + which
-            texts += [f"(The talk brought in the following; the bot had it at turn {turns}.)", lore.content]
+            turns = "turns " if len(lore.turns) > 1 else "turn "
+            turns += ", ".join(map(str, lore.turns)) + which
+            texts += [f"(The talk brought in the following; the bot had it at {turns}.)", lore.content]
     return {
         "char_name": card.char_name,
         "char_description": "\n\n".join(texts),
