@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+import pickle
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -45,15 +47,17 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
 
 
 LONGEST = (
-    "agreement/test_agreement_truth.py",
+    "cli/test_cli_run.py",
+    "site/test_site_browser.py",
     "site/test_site_board_browser.py",
+    "site/test_site_build.py",
     "cluster/test_cluster_runs.py",
     "kills/test_kills.py",
-    "cli/test_cli_bad_input.py",
+    "site/test_site_human.py",
+    "site/test_site_pages.py",
     "faults/test_fault_bench.py",
-    "scores/test_scores_board.py",
-    "faults/test_fault_protocols.py",
-    "cli/test_cli_run.py",
+    "agreement/test_agreement_truth.py",
+    "local/test_embedded.py",
     "cli/test_cli_topics.py",
 )
 """Files that take longest. They start first, so that no worker is left alone with one of them at the end."""
@@ -70,15 +74,28 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def quick_sites(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Sites of tests share what MkDocs renders, and compiled templates, over all worker processes."""
+    """Sites of tests share what MkDocs renders, and compiled templates, over all worker processes.
+
+    Analyses of equal boards are computed once in a process.
+    """
     import jinja2
 
+    from bench.scores.analyses.report import Material, Report, report
     from tests.site.shells import shells_in
+
+    made: dict[bytes, Report] = {}
+
+    def report_once(material: Material, only: Sequence[str] = ()) -> Report:
+        key = hashlib.sha256(pickle.dumps((material, only))).digest()
+        if key not in made:
+            made[key] = report(material, only)
+        return made[key]
 
     folder = shared_folder(tmp_path_factory)
     compiled = jinja2.FileSystemBytecodeCache(str(folder), "template-%s")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("bench.site.build.build_shells", partial(shells_in, folder))
+        patch.setattr("bench.site.evidence.report", report_once)
         patch.setattr("bench.site.render.Environment", partial(jinja2.Environment, bytecode_cache=compiled))
         yield
 

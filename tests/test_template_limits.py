@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from bench.errors import CatalogError
-from bench.prompts import PromptSet
+from bench.prompts import PromptSet, sandbox
+from tests.lengths import of_long
 from tests.tiny import said
 
 HUGE = "10000000000"
@@ -129,8 +130,16 @@ def rendered(tmp_path: Path, template: str) -> str:
     return PromptSet(folder, "en", ["judge"]).render("judge", messages=messages, char_name="Anna")
 
 
+PARTS_OF_BUDGET = of_long(10, 1)
+"""In the short form a template may spend a tenth of the budget."""
+
+
+@pytest.mark.long
 @pytest.mark.parametrize("template", ATTACKS, ids=lambda text: text[:60])
-def test_a_greedy_template_ends_in_an_error_at_once(tmp_path: Path, template: str) -> None:
+def test_a_greedy_template_ends_in_an_error_at_once(
+    tmp_path: Path, template: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sandbox, "BUDGET", sandbox.BUDGET // PARTS_OF_BUDGET)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     started = time.process_time()
     with pytest.raises(CatalogError) as caught:

@@ -80,15 +80,29 @@ KINDS = {
 }
 
 
-def answers(kind: Kind, server: ScriptedServer) -> None:
-    """Have every second request to the model of ``kind`` answered in that way."""
+TOGETHER = (
+    ("answers cut", "verdicts cut"),
+    ("empty answers", "empty verdicts"),
+    ("unknown endings", "another judge"),
+    ("empty questions",),
+    ("reasoning",),
+    ("reasoning tokens",),
+    ("another player",),
+)
+"""Kinds of different roles, which one run shows."""
+
+
+def answers(server: ScriptedServer, *kinds: Kind) -> None:
+    """Have every second request to the model of each kind answered in that way."""
     asked: Counter[str] = Counter()
+    by_model = {kind.model: kind for kind in kinds}
 
     def answer(seen: Seen) -> Answer:
         model = seen.body["model"]
         asked[model] += 1
-        if model != kind.model or asked[model] % 2:
+        if model not in by_model or asked[model] % 2:
             return plausible(seen)
+        kind = by_model[model]
         usual = plausible(seen).body
         assert isinstance(usual, dict)
         text = usual["choices"][0]["message"]["content"] if kind.text is None else kind.text
@@ -97,25 +111,29 @@ def answers(kind: Kind, server: ScriptedServer) -> None:
     server.answer = answer
 
 
-@pytest.mark.parametrize("name", KINDS)
+def test_every_kind_is_in_a_run() -> None:
+    assert sorted(name for names in TOGETHER for name in names) == sorted(KINDS)
+
+
+@pytest.mark.parametrize("names", TOGETHER, ids=" and ".join)
 def test_what_stands_out_is_counted_everywhere(
-    bench: Bench, tiny: Tiny, server: ScriptedServer, name: str
+    bench: Bench, tiny: Tiny, server: ScriptedServer, names: tuple[str, ...]
 ) -> None:
-    kind = KINDS[name]
-    answers(kind, server)
+    kinds = [KINDS[name] for name in names]
+    answers(server, *kinds)
     ended = bench("run", "tiny", *tiny.options())
     assert ended.status == 0
     (row,) = json.loads(bench("board", "tiny", "--write", "--format", "json", *tiny.options()).out)["rows"]
-    (facts,) = [facts for facts in row["calls"] if facts["role"] == kind.role]
-    assert {count for count in kind.counts if facts[count] > 1} == set(kind.counts)
-    assert (len(facts.get("served_models", {})) == 2) == (kind.code == "served-models")
-    line = CallFacts.model_validate(facts).line("Bard").removeprefix("Bard")
-    assert f"bard{line}" in ended.out
-    assert f"Bard{line}" in bench("board", "tiny", *tiny.options()).out
-    codes = {
-        f["code"] for f in json.loads(bench("audit", "--format", "json", *tiny.options()).out)["findings"]
-    }
-    assert kind.code in codes
+    board = bench("board", "tiny", *tiny.options()).out
+    audit = json.loads(bench("audit", "--format", "json", *tiny.options()).out)["findings"]
+    for kind in kinds:
+        (facts,) = [facts for facts in row["calls"] if facts["role"] == kind.role]
+        assert {count for count in kind.counts if facts[count] > 1} == set(kind.counts)
+        assert (len(facts.get("served_models", {})) == 2) == (kind.code == "served-models")
+        line = CallFacts.model_validate(facts).line("Bard").removeprefix("Bard")
+        assert f"bard{line}" in ended.out
+        assert f"Bard{line}" in board
+    assert {kind.code for kind in kinds} <= {finding["code"] for finding in audit}
     calls = json.loads(
         bench("analyse", "tiny", "-l", "en", "--only", "calls", "--format", "json", *tiny.options()).out
     )
@@ -160,7 +178,7 @@ def test_calls_that_went_well_are_not_mentioned(bench: Bench, tiny: Tiny) -> Non
 
 
 def test_a_demonstration_gets_notes(bench: Bench, tiny: Tiny, server: ScriptedServer) -> None:
-    answers(KINDS["answers cut"], server)
+    answers(server, KINDS["answers cut"])
     tiny.suite_file.write_text(f"demonstration = true\n{tiny.suite_file.read_text(encoding='utf-8')}")
     bench("run", "tiny", *tiny.options())
     bench("board", "tiny", "--write", *tiny.options())

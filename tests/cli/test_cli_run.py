@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -20,7 +20,7 @@ from bench import files
 from bench.records import Failure, digest_of, sealed
 from tests.cli.conftest import Bench, Start, wait_for
 from tests.scripted_server import Answer, ScriptedServer, Seen, completion, plausible
-from tests.tiny import CALLS, ROOT, Tiny, bytes_below, edit, make_tiny, play_all
+from tests.tiny import CALLS, Tiny, bytes_below, edit, play_all
 
 TALKS = 4
 ALL = sum(CALLS.values())
@@ -259,7 +259,6 @@ def test_the_board_says_what_is_out_of_date_and_a_run_says_it_first(
     bench: Bench, done: Tiny, name: str
 ) -> None:
     file, old, new, conversations, judgements = CHANGES[name]
-    assert "stale" not in json.loads(bench("board", "tiny", "--format", "json", *done.options()).out)
     edit(done.root / file, old, new)
     stale = json.loads(bench("board", "tiny", "--format", "json", *done.options()).out)["stale"]
     assert (stale["conversations"], stale["judgements"]) == (conversations, judgements)
@@ -409,6 +408,7 @@ def test_judging_says_what_naming_a_player_means_there(bench: Bench) -> None:
 
 def test_a_board_as_json_has_the_promised_keys(bench: Bench, done: Tiny) -> None:
     ended = bench("board", "tiny", "--language", "en", "--format", "json", *done.options())
+    assert "stale" not in json.loads(ended.out)
     (row,) = json.loads(ended.out)["rows"]
     promised = {
         "player",
@@ -551,29 +551,12 @@ def slowdown() -> float:
     return max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
 
 
-@pytest.fixture
-def slow_server() -> Iterator[str]:
-    """A scripted server in a process of its own, that takes its time; its base URL."""
-    process = subprocess.Popen(
-        [sys.executable, str(ROOT / "tests" / "scripted_server.py"), "--delay", "0.25"],
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stdout is not None
-    try:
-        yield process.stdout.readline().strip()
-    finally:
-        process.terminate()
-        process.wait(10)
-        process.stdout.close()
-
-
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_ends_a_run_soon_with_what_is_finished_and_the_next_goes_on(
-    bench: Bench, start: Start, tmp_path: Path, slow_server: str, number: signal.Signals
+    bench: Bench, start: Start, tiny: Tiny, server: ScriptedServer, number: signal.Signals
 ) -> None:
-    tiny = make_tiny(tmp_path / "slow", slow_server)
+    server.delay = 0.25
     edit(tiny.models, "max_concurrent = 4", "max_concurrent = 1")
     process = start("run", "tiny", *tiny.options())
     wait_for(process, lambda: list(tiny.tree.conversations("tiny", "en", "bard")))

@@ -10,9 +10,9 @@ import pytest
 from tests.cli.conftest import Bench
 from tests.scripted_server import Answer, ScriptedServer, Seen, completion
 from tests.tiny import ROOT, Tiny, edit
-from tests.topics.conftest import SAMPLES, needs_topics
+from tests.topics.conftest import SAMPLES, grouped_once, needs_topics  # noqa: F401  # a fixture
 
-pytestmark = needs_topics
+pytestmark = [needs_topics, pytest.mark.usefixtures("grouped_once")]
 
 SAMPLE = str(SAMPLES / "sample.en.jsonl")
 TEXTS = [json.loads(line)["text"] for line in Path(SAMPLE).read_text(encoding="utf-8").splitlines()]

@@ -130,9 +130,9 @@ class Victim:
         self.log.last.clear()
         return end
 
-    def resumed(self) -> None:
-        """Let the run go on to its end, in this process."""
-        root = self.tiny.root
+    def resumed(self, root: Path | None = None) -> None:
+        """Let the run go on to its end, in this process. ``root``: where its results and cache are."""
+        root = root or self.tiny.root
         run_suite(
             "tiny",
             results=root / "results",

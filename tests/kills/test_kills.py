@@ -117,6 +117,5 @@ def test_a_full_disk_ends_a_run_with_one_line_and_the_next_goes_on(
         assert_stopped_cleanly("full disk", end)
         assert "No space left on device" in end.err
         resize("10m")
-        end = ended(command(one.tiny, *places))
-        assert (end.status, end.err.count("bench: ")) == (0, 0), end.err
+        one.resumed(one.tiny.root / "disk")
         assert bytes_below(one.tiny.root / "disk" / "results") == undisturbed

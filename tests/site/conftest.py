@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from bench.agreement.report import agreement_of
 from bench.results import ResultsTree
 from bench.site.build import build_site
 from bench.site.labels import SuiteLabel
@@ -22,9 +24,22 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Dialog, Request
 
 
+RESAMPLES = 100
+"""Of the agreement on pages of studies."""
+
+
 @pytest.fixture(scope="session", autouse=True)
 def quick(quick_sites: None) -> None:
     """Every site here is built in the quick way."""
+
+
+@pytest.fixture(scope="module")
+def quick_agreement() -> Iterator[None]:
+    """Few resamples and no random orders, for pages of studies whose intervals and p no test looks at."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("bench.site.human_pages.agreement_of", partial(agreement_of, resamples=RESAMPLES))
+        patch.setattr("bench.agreement.coefficients.MANY", 10)
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -1,7 +1,12 @@
 /* Elements of the article whose own text has less contrast than WCAG AA asks for. */
 () => {
   const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+  const known = new Map(); // reading a pixel back takes long
   const rgba = (colour) => {
+    if (!known.has(colour)) known.set(colour, drawn(colour));
+    return known.get(colour);
+  };
+  const drawn = (colour) => {
     canvas.clearRect(0, 0, 1, 1);
     canvas.fillStyle = colour;
     canvas.fillRect(0, 0, 1, 1);
@@ -13,10 +18,11 @@
     const [r, g, b] = c.map((v) => v / 255).map((v) => (v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4));
     return 0.2126 * r + 0.7152 * g + 0.0722 * b;
   };
+  const grounds = new Map([[null, [255, 255, 255]]]);
   const ground = (element) => {
-    const layers = [];
-    for (let e = element; e; e = e.parentElement) layers.push(rgba(getComputedStyle(e).backgroundColor));
-    return layers.reverse().reduce((below, top) => over(top, below), [255, 255, 255]);
+    if (!grounds.has(element))
+      grounds.set(element, over(rgba(getComputedStyle(element).backgroundColor), ground(element.parentElement)));
+    return grounds.get(element);
   };
   const weak = [];
   for (const element of document.querySelectorAll("article *")) {

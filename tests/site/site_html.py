@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from html.parser import HTMLParser
+from os.path import normpath
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -21,10 +24,11 @@ class Element:
 
     def walk(self) -> Iterator[Element]:
         """This element and all below it, in document order."""
-        yield self
-        for child in self.children:
-            if isinstance(child, Element):
-                yield from child.walk()
+        waiting = [self]
+        while waiting:
+            element = waiting.pop()
+            yield element
+            waiting += [child for child in reversed(element.children) if isinstance(child, Element)]
 
     @property
     def text(self) -> str:
@@ -84,7 +88,12 @@ def parse(page: str) -> Element:
 
 
 def read(path: Path) -> Element:
-    """A built page as a tree."""
+    """A built page as a tree. Tests only look at it: a page that has not changed is parsed once."""
+    return _read(path, path.stat().st_mtime_ns)
+
+
+@lru_cache(maxsize=400)
+def _read(path: Path, changed: int) -> Element:
     return parse(path.read_bytes().decode("utf-8"))
 
 
@@ -109,23 +118,21 @@ def dead_links(output: Path) -> list[str]:
         path: {e.attributes["id"] for e in page.walk() if "id" in e.attributes}
         for path, page in pages.items()
     }
+    files = {str(path) for path in output.rglob("*") if path.is_file()}
     dead = []
     for path, page in pages.items():
-        for _, address in links(page):
+        for address in {address for _, address in links(page)}:
             parts = urlsplit(address)
             if parts.scheme or parts.netloc:
                 continue
-            target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
-            if not target.is_file() or not target.is_relative_to(output.resolve()):
+            target = normpath(path.parent / unquote(parts.path)) if parts.path else str(path)
+            lost = parts.fragment and target.endswith(".html")
+            if target not in files or (lost and unquote(parts.fragment) not in ids[Path(target)]):
                 dead.append(f"{path.relative_to(output)}: {address}")
-            elif parts.fragment and target.suffix == ".html":
-                known = ids[output / target.relative_to(output.resolve())]
-                if unquote(parts.fragment) not in known:
-                    dead.append(f"{path.relative_to(output)}: {address}")
     return dead
 
 
 def repeated_ids(page: Element) -> list[str]:
     """Ids that a page has more than once."""
-    seen = [e.attributes["id"] for e in page.walk() if "id" in e.attributes]
-    return sorted({name for name in seen if seen.count(name) > 1})
+    seen = Counter(e.attributes["id"] for e in page.walk() if "id" in e.attributes)
+    return sorted(name for name, count in seen.items() if count > 1)

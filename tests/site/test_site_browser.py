@@ -11,6 +11,7 @@ import pytest
 from bench.results import ResultsTree
 from bench.site.build import build_site
 from bench.slugs import slug
+from tests.lengths import of_long
 from tests.site.browsing import BROWSER, Watched, ready
 from tests.site.hostile import PLAYERS, TEXTS, hostile_tree, shown
 
@@ -77,8 +78,10 @@ def test_searching_for_hostile_names_runs_nothing(watch: Watched, hostile_url: s
     assert watch.faults == []
 
 
+@pytest.mark.long
 def test_huge_messages_do_not_break_a_page(watch: Watched, tmp_path: Path) -> None:
-    texts = ("W" * 1_000_000, "\n" * 100_000, ">" * 3000, "> " * 3000, "end")
+    texts = ("W" * of_long(100_000, 1_000_000), "\n" * of_long(20_000, 100_000))
+    texts += (">" * 3000, "> " * 3000, "end")
     build_site(hostile_tree(tmp_path / "r", texts, ("p",)), output=tmp_path / "s")
     watch.base = "file://"
     name = f"boards/hostile/en/players/p/{slug('<b>c</b>')}.{slug('../s')}.html"

@@ -17,8 +17,10 @@ from bench.scores.frame import load
 from bench.site.build import build_site
 from bench.slugs import slug
 from tests.agreement.made_study import JUDGES, NOISE, STUDY, add_study, study_tree
+from tests.site.conftest import RESAMPLES
 from tests.synthetic import SUITE
 
+pytestmark = pytest.mark.usefixtures("quick_agreement")
 PAGE = f"people/{STUDY}/en/index.html"
 
 
@@ -29,7 +31,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> ResultsTree:
 
 
 @pytest.fixture(scope="module")
-def site(tree: ResultsTree, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def site(quick_agreement: None, tree: ResultsTree, tmp_path_factory: pytest.TempPathFactory) -> Path:
     output = tmp_path_factory.mktemp("human-site") / "site"
     build_site(tree, output=output)
     return output
@@ -50,7 +52,8 @@ def test_board_and_list_of_studies_lead_to_it(site: Path, tree: ResultsTree) -> 
 
 
 def test_files_hold_what_the_functions_say(site: Path, tree: ResultsTree) -> None:
-    made = agreement_of(study_panel(load_study(tree.root, STUDY), tree, [load(tree, SUITE, "en")]))
+    panel = study_panel(load_study(tree.root, STUDY), tree, [load(tree, SUITE, "en")])
+    made = agreement_of(panel, resamples=RESAMPLES)
     folder = site / "people" / STUDY / "en"
     assert json.loads((folder / "agreement.json").read_text(encoding="utf-8")) == made.model_dump(mode="json")
     assert (folder / "agreement.csv").read_text(encoding="utf-8").startswith("table,version,criterion,")

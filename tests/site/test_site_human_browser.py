@@ -18,7 +18,7 @@ PAGE = f"people/{STUDY}/en/index.html"
 
 
 @pytest.fixture(scope="module")
-def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def url(quick_agreement: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     root = tmp_path_factory.mktemp("human-browser")
     build_site(study_tree(root / "results", refusal_rate=0.1).tree, output=root / "site")
     with site_server(root / "site", 0) as server:

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import importlib.util
 import json
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
-from bench.topics.embedding import PACKAGES
+from bench.topics.embedding import PACKAGES, Vectors, embedded
+from bench.topics.grouping import Grouped, grouped
 from bench.topics.messages import Messages, read_messages
 from tests.tiny import ROOT
 
@@ -18,6 +23,30 @@ MISSING = [package for module, package in PACKAGES.items() if importlib.util.fin
 needs_topics = pytest.mark.skipif(
     bool(MISSING), reason=f"not installed: {', '.join(MISSING)} (extra 'topics')"
 )
+
+
+@pytest.fixture(scope="module")
+def grouped_once() -> Iterator[None]:
+    """Each input is embedded and grouped once: it takes seconds, and test_topics_analysis.py tests it."""
+    made: dict[Hashable, Grouped] = {}
+    vectors_of: dict[Hashable, Vectors] = {}
+
+    def embedded_once(texts: Sequence[str], on_progress: Any = None) -> Vectors:
+        key = tuple(texts)
+        if key not in vectors_of:
+            vectors_of[key] = embedded(texts, on_progress)
+        return vectors_of[key]
+
+    def once(texts: Sequence[str], vectors: Vectors, counts: NDArray[np.int64], **settings: Any) -> Grouped:
+        key = (tuple(texts), counts.tobytes(), tuple(sorted(settings.items())))
+        if key not in made:
+            made[key] = grouped(texts, vectors, counts, **settings)
+        return made[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("bench.topics.analysis.grouped", once)
+        patch.setattr("bench.topics.analysis.embedded", embedded_once)
+        yield
 
 
 @dataclass(frozen=True)
