@@ -119,5 +119,9 @@ def rating_beside(
     if criterion not in (MEAN, *evidence.criteria):
         raise unknown_name(criterion, (MEAN, *evidence.criteria), "criterion", f"suite {suite}")
     scored = ranked_scores(loaded.frames).dropna(subset="rank")
-    board = BoardScores(scored["length_norm_score"].to_dict(), scored["rank"].astype(int).to_dict())
+    names = [str(name) for name in scored.index]
+    board = BoardScores(
+        dict(zip(names, scored["length_norm_score"].tolist(), strict=True)),
+        dict(zip(names, map(int, scored["rank"]), strict=True)),
+    )
     return rating_of(evidence, (suite, version, language), board, criterion, judges_as)

@@ -163,6 +163,8 @@ def reread_comparison(record: Comparison) -> Comparison:
     if not criteria:
         return record
     first, second = (_reread(verdict, criteria) for verdict in record.orders)
+    if (first, second) == record.orders:
+        return record
     return sealed(record.model_copy(update={"orders": (first, second)}))
 
 
