@@ -10,7 +10,7 @@ import pytest
 
 from bench.boards.loading import load_board
 from bench.results import ResultsTree
-from bench.site.board_table import size_of
+from bench.site.board_table import column_key, size_of
 from bench.site.cells import summarise
 from tests.site.browsing import BROWSER, Watched, check_access
 
@@ -192,7 +192,7 @@ def test_one_judge_shows_the_board_of_that_judge(
     assert _cells(page, "rank") == {p: "–" if r.rank is None else str(r.rank) for p, r in alone.items()}
     for name in ("in_character", "entertaining", "fluency"):
         means = {p: _printed(row.criteria.get(name), None) for p, row in alone.items()}
-        assert _cells(page, f"c-{name.replace('_', '-')}") == means
+        assert _cells(page, column_key(name)) == means
     assert watch.faults == []
 
 
