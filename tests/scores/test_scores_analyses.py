@@ -435,7 +435,18 @@ def test_every_gap_of_the_report_has_a_reason(synthetic: Frames, evidence: Evide
                 assert not gaps or cells["reason"], (analysis.name, cells)
 
 
-OPTIONAL = {"reason", "p", "low", "high", "change_low", "change_high", "largest_move", "moved_most", "noise"}
+OPTIONAL = {
+    "reason",
+    "p",
+    "low",
+    "high",
+    "change_low",
+    "change_high",
+    "largest_move",
+    "moved_most",
+    "noise",
+    "reasoning_tokens",
+}
 """Cells that a row's kind has no use for."""
 
 

@@ -167,6 +167,7 @@ def test_no_page_of_a_probe_board_speaks_of_scores_judges_or_scenes(site: Path) 
         "index.html",
         "scenes.html",
         "changes-of-board.html",
+        "embed.html",
     }
 
 

@@ -182,7 +182,7 @@ def test_scores_follow_from_the_records_under_every_rule(site: Path, results: Pa
 
 def test_versions_of_the_method_are_put_beside_each_other(site: Path) -> None:
     maps = page(site, "new/en/rank-maps.html")
-    assert "Spearman -1.00" in maps.text  # cat, ben, ann against ann, ben, cat, by what length leaves
+    assert "Spearman −1.00" in maps.text  # cat, ben, ann against ann, ben, cat, by what length leaves
     assert "suite old, en" in maps.text
     assert page(site, "old/en/rank-maps.html").having("rc-plot")
     assert not (site / "tiny-v1/en/rank-maps.html").exists()  # it shares no player with the others
