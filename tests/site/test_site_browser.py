@@ -80,8 +80,8 @@ def test_searching_for_hostile_names_runs_nothing(watch: Watched, hostile_url: s
 
 @pytest.mark.long
 def test_huge_messages_do_not_break_a_page(watch: Watched, tmp_path: Path) -> None:
-    texts = ("W" * of_long(100_000, 1_000_000), "\n" * of_long(20_000, 100_000))
-    texts += (">" * 3000, "> " * 3000, "end")
+    wide, high = of_long(100_000, 1_000_000), of_long(20_000, 100_000)
+    texts = ("W" * wide, "\n" * high, ">" * 3000, "> " * 3000, "end")
     build_site(hostile_tree(tmp_path / "r", texts, ("p",)), output=tmp_path / "s")
     watch.base = "file://"
     name = f"boards/hostile/en/players/p/{slug('<b>c</b>')}.{slug('../s')}.html"
