@@ -104,7 +104,7 @@ def table(page: str) -> dict[str, dict[str, bool]]:
     lines = (PAGES / page).read_text(encoding="utf-8").partition("{: #who-sees-what }")[2].splitlines()
     lines = list(takewhile(is_row, dropwhile(lambda line: not is_row(line), lines)))
     columns, _, *rows = [re.split(r"\s*\|\s*", line.strip("| ")) for line in lines]
-    return {name: {row[0]: row[n] != "no" for row in rows} for n, name in enumerate(columns, start=1)}
+    return {name: {row[0]: row[n] != "no" for row in rows} for n, name in enumerate(columns) if n}
 
 
 def is_row(line: str) -> bool:

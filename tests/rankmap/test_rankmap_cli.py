@@ -52,7 +52,7 @@ def test_two_shared_models_are_refused_and_the_rest_named(results: Path, tmp_pat
 def test_text_has_numbers_warnings_and_who_is_left_out(results: Path) -> None:
     add_third(results)
     output = rank_map(results).output
-    assert "Spearman -1.00 (p = 0.333)" in output
+    assert "Spearman −1.00 (p = 0.333)" in output
     assert "no correlation can have" in output
     assert "Ours, not compared (1): dan" in output
     assert "Theirs, not compared (1): Z" in output

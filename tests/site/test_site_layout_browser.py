@@ -57,7 +57,7 @@ def test_pages_do_not_jump_while_they_load(watch: Watched, small_url: str, name:
         if "compare" in name:
             page.wait_for_selector(".rc-compare")
         page.evaluate(SHIFT)
-        page.wait_for_function("performance.now() > 600")
+        page.wait_for_timeout(600)
         assert page.evaluate("window.shift") < 0.05, width
 
 

@@ -53,6 +53,8 @@ def test_wherever_it_is_put_it_asks_for_its_own_files_only(
     ]
     assert len(names) > 15
     for name in names:
+        if name.endswith("embed.html"):
+            continue  # stands alone, without the theme
         page = watch.open(name)
         assert page.evaluate("getComputedStyle(document.querySelector('.md-header')).position") == "sticky"
         assert watch.faults == [], name
