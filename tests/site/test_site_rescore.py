@@ -241,7 +241,7 @@ def test_a_choice_is_in_the_address_and_the_command_gives_what_the_page_shows(
     assert _table(watch) == shown
     page.go_back()
     page.locator("[data-rc-own] button[type=reset]").click()
-    page.wait_for_function("location.search === ''")
+    page.wait_for_url(lambda url: "?" not in url)
     assert _table(watch) == before
     assert watch.faults == []
 
