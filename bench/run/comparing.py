@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
-from bench.catalog import LocalFile
 from bench.chat import Chat
-from bench.chat.budget import BudgetReached
-from bench.chat.requests import ChatRequest, Reply
-from bench.errors import ProviderError, StorageError
+from bench.errors import StorageError
 from bench.protocols.calls import Ask
 from bench.protocols.comparing import Comparer, Pair
 from bench.records import Cell, Conversation
 from bench.results import ResultsTree
 from bench.results.comparison_records import Comparison
 from bench.results.comparisons import write_comparison
+from bench.run.executing import split_by_file
 from bench.run.plan import TEMPORARY
 from bench.run.progress import RunReport
-from bench.run.runner import Asking
+from bench.run.runner import SideBySide
 
 
 @dataclass(frozen=True)
@@ -53,7 +51,7 @@ async def compare_pairs(
     the calls in flight have ended.
     """
     made: list[Comparison] = []
-    for batch in _by_file(comparer, work):
+    for batch in split_by_file(comparer.protocol.catalog, work, lambda item: item.judge):
         await chat.keep_local({item.judge for item in batch})
         runner = _PairRunner(comparer, tree, chat.ask, report, progressed)
         await runner.run(batch)
@@ -63,15 +61,7 @@ async def compare_pairs(
     return made
 
 
-def _by_file(comparer: Comparer, work: Sequence[CompareWork]) -> Iterator[list[CompareWork]]:
-    """``work`` by the GGUF files of its judges, so that only one of them is in memory at a time."""
-    files: dict[LocalFile | None, list[CompareWork]] = {}
-    for item in work:
-        files.setdefault(comparer.protocol.catalog.local_file(item.judge), []).append(item)
-    yield from files.values()
-
-
-class _PairRunner:
+class _PairRunner(SideBySide):
     def __init__(
         self,
         comparer: Comparer,
@@ -80,58 +70,28 @@ class _PairRunner:
         report: RunReport,
         progressed: Callable[[], None],
     ) -> None:
+        super().__init__(comparer.protocol.catalog, send, report, progressed)
         self.made: list[Comparison] = []
         self._comparer = comparer
         self._tree = tree
-        self._send = send
-        self._report = report
-        self._progressed = progressed
-        self._stop: ProviderError | StorageError | BudgetReached | None = None
-        self._windows: dict[str, asyncio.Semaphore] = {}
 
     async def run(self, work: Sequence[CompareWork]) -> None:
-        tasks = [asyncio.create_task(self._stoppable(item)) for item in work]
-        try:
-            await asyncio.gather(*tasks)
-        finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
-        if isinstance(self._stop, BudgetReached):
-            self._report.budget_reached = True
-        elif self._stop is not None:
-            raise self._stop
-
-    async def _stoppable(self, item: CompareWork) -> None:
-        try:
-            async with self._window(item.judge):
-                if self._stop is None:
-                    await self._compare(item)
-        except (ProviderError, StorageError, BudgetReached) as error:
-            self._stop = self._stop or error
-
-    def _window(self, judge: str) -> asyncio.Semaphore:
-        """Limits comparisons under way, so that few are half done when a run is stopped."""
-        catalog = self._comparer.protocol.catalog
-        provider = catalog.model(judge).provider
-        if provider not in self._windows:
-            self._windows[provider] = asyncio.Semaphore(catalog.providers[provider].max_concurrent)
-        return self._windows[provider]
+        await self._all(self._compare, work)
 
     async def _compare(self, item: CompareWork) -> None:
-        pair = self._read(item)
-        orders = []
-        for shown_first in range(2):
-            asking = Asking(self._ask)
-            verdict = await self._comparer.order(pair, shown_first, item.judge, asking.ask)
-            while item.anew and verdict.status == "failed" and asking.renew():
-                verdict = await self._comparer.order(pair, shown_first, item.judge, asking.ask)
-            orders.append(verdict)
-        record = self._comparer.comparison_of(pair, item.judge, (orders[0], orders[1]))
-        await asyncio.shield(asyncio.to_thread(write_comparison, self._tree, record, replace=True))
-        self.made.append(record)
-        self._report.comparison_done(record)
-        self._progressed()
+        async with self._window([item.judge]):
+            if self._stop is not None:
+                return
+            pair = self._read(item)
+            first, second = [
+                await self._made(partial(self._comparer.order, pair, shown_first, item.judge), anew=item.anew)
+                for shown_first in range(2)
+            ]
+            record = self._comparer.comparison_of(pair, item.judge, (first, second))
+            await self._write(partial(write_comparison, self._tree, record, replace=True))
+            self.made.append(record)
+            self._report.comparison_done(record)
+            self._progressed()
 
     def _read(self, item: CompareWork) -> Pair:
         talks: list[Conversation] = []
@@ -142,8 +102,3 @@ class _PairRunner:
                 raise StorageError("the conversation is gone since the run was planned", where=place)
             talks.append(talk)
         return talks[0], talks[1]
-
-    async def _ask(self, request: ChatRequest) -> Reply:
-        if self._stop is not None:
-            raise self._stop
-        return await self._send(request)

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from itertools import chain
 from pathlib import Path
+from typing import TypeVar
 
-from bench.catalog import LocalFile
+from bench.catalog import Catalog, LocalFile
 from bench.chat import open_chat
 from bench.files import remove_leftovers
 from bench.run.jobs import Job, keep_private, models_called
-from bench.run.plan import CellWork
 from bench.run.progress import Listener, RunReport
 from bench.run.runner import run_plan
+
+T = TypeVar("T")
 
 
 def with_work(jobs: Sequence[Job], report: RunReport, listener: Listener) -> list[Job]:
@@ -32,10 +34,16 @@ def with_work(jobs: Sequence[Job], report: RunReport, listener: Listener) -> lis
 
 def by_file(job: Job) -> list[Job]:
     """``job`` split by the GGUF files of its players, so that only one of them is in memory at a time."""
-    works: dict[LocalFile | None, list[CellWork]] = {}
-    for item in job.plan.work:
-        works.setdefault(job.protocol.catalog.local_file(item.cell.player), []).append(item)
-    return [replace(job, plan=replace(job.plan, work=work)) for work in works.values()]
+    works = split_by_file(job.protocol.catalog, job.plan.work, lambda item: item.cell.player)
+    return [replace(job, plan=replace(job.plan, work=work)) for work in works]
+
+
+def split_by_file(catalog: Catalog, work: Iterable[T], model: Callable[[T], str]) -> list[list[T]]:
+    """``work`` split by the GGUF files of the models that ``model`` names, in order of their first piece."""
+    works: dict[LocalFile | None, list[T]] = {}
+    for item in work:
+        works.setdefault(catalog.local_file(model(item)), []).append(item)
+    return list(works.values())
 
 
 async def execute(

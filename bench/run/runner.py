@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
 from functools import partial
 from typing import Protocol as Interface
 from typing import TypeVar
 
+from bench.catalog import Catalog
 from bench.chat.budget import BudgetReached
 from bench.chat.requests import ChatRequest, Reply
 from bench.errors import ProviderError, StorageError
@@ -16,12 +17,13 @@ from bench.protocols import Protocol
 from bench.protocols.calls import Ask
 from bench.records import Conversation, Judgement
 from bench.results import ResultsTree
+from bench.results.comparison_records import OrderVerdict
 from bench.run.plan import CellWork, Plan
 from bench.run.progress import RunReport
 from bench.run.storage import TreeStorage
 
 T = TypeVar("T")
-R = TypeVar("R", Conversation, Judgement)
+R = TypeVar("R", Conversation, Judgement, OrderVerdict)
 
 
 class Storage(Interface):
@@ -73,35 +75,29 @@ class Asking:
         return self._replayed
 
 
-class Runner:
-    """Carries out plans of one protocol.
+class SideBySide:
+    """Does pieces of work side by side. The first fault stops all; what has been paid for is stored.
 
     ``ask`` sends a request; ``report`` counts what is done, and ``progressed`` is called for each piece.
     """
 
     def __init__(
-        self,
-        protocol: Protocol,
-        storage: Storage,
-        ask: Ask,
-        report: RunReport,
-        progressed: Callable[[], None] = lambda: None,
+        self, catalog: Catalog, ask: Ask, report: RunReport, progressed: Callable[[], None] = lambda: None
     ) -> None:
-        self._protocol = protocol
-        self._storage = storage
+        self._catalog = catalog
         self._send = ask
         self._report = report
         self._progressed = progressed
         self._stop: ProviderError | StorageError | BudgetReached | None = None
         self._windows: dict[str, asyncio.Semaphore] = {}
 
-    async def run(self, plan: Plan) -> None:
-        """Do all work of ``plan``, or until the budget is reached (see ``report.budget_reached``).
+    async def _all(self, do: Callable[[T], Awaitable[None]], pieces: Iterable[T]) -> None:
+        """``do`` all pieces, or until the budget is reached (see ``report.budget_reached``).
 
         Raises ProviderError or StorageError. After an error no further call is sent, but calls in flight are
         waited for, since they are paid. Cancelling stops all calls at once. Finished work is always stored.
         """
-        tasks = [asyncio.create_task(self._stoppable(item)) for item in plan.work]
+        tasks = [asyncio.create_task(self._stoppable(do, piece)) for piece in pieces]
         try:
             await asyncio.gather(*tasks)
         finally:
@@ -113,51 +109,29 @@ class Runner:
         elif self._stop is not None:
             raise self._stop
 
-    async def _stoppable(self, item: CellWork) -> None:
+    async def _stoppable(self, do: Callable[[T], Awaitable[None]], piece: T) -> None:
         try:
-            await self._cell(item)
+            await do(piece)
         except (ProviderError, StorageError, BudgetReached) as error:
             self._stop = self._stop or error
 
-    def _window(self, player: str) -> asyncio.Semaphore:
-        """Limits conversations under way to as many as keep their providers busy.
+    def _window(self, called: Iterable[str]) -> asyncio.Semaphore:
+        """Limits the pieces under way to as many as keep the providers of the models ``called`` busy.
 
         More would only leave more of them unfinished when a run is stopped.
         """
-        catalog = self._protocol.catalog
-        called = [name for _, name in self._protocol.talkers(player)] or [player]
-        providers = {catalog.model(name).provider for name in called}
+        providers = {self._catalog.model(name).provider for name in called}
         key = " ".join(sorted(providers))
         if key not in self._windows:
-            size = sum(catalog.providers[name].max_concurrent for name in providers)
+            size = sum(self._catalog.providers[name].max_concurrent for name in providers)
             self._windows[key] = asyncio.Semaphore(size)
         return self._windows[key]
 
-    async def _cell(self, item: CellWork) -> None:
-        conversation = item.conversation
-        if item.talk or conversation is None:
-            async with self._window(item.cell.player):
-                conversation = await self._made(partial(self._protocol.converse, item.cell), item)
-                conversation = await self._write(partial(self._storage.conversation, conversation))
-            self._report.conversation_done(conversation)
-            self._progressed()
-        if conversation.status == "failed":
-            return
-        judging = [self._judge(conversation, judge, item) for judge in item.judges]
-        for end in await asyncio.gather(*judging, return_exceptions=True):  # all end before one may raise
-            if isinstance(end, BaseException):
-                raise end
-
-    async def _judge(self, conversation: Conversation, judge: str, item: CellWork) -> None:
-        judgement = await self._made(partial(self._protocol.judge, conversation, judge), item)
-        self._report.judgement_done(await self._write(partial(self._storage.judgement, judgement)))
-        self._progressed()
-
-    async def _made(self, make: Callable[[Ask], Awaitable[R]], item: CellWork) -> R:
-        """The record that ``make`` makes. With ``item.anew`` it does not fail by replies from the cache."""
+    async def _made(self, make: Callable[[Ask], Awaitable[R]], *, anew: bool) -> R:
+        """The record that ``make`` makes. With ``anew`` it does not fail by replies from the cache."""
         asking = Asking(self._ask)
         record = await make(asking.ask)
-        while item.anew and record.status == "failed" and asking.renew():
+        while anew and record.status == "failed" and asking.renew():
             record = await make(asking.ask)
         return record
 
@@ -169,3 +143,44 @@ class Runner:
         if self._stop is not None:
             raise self._stop
         return await self._send(request)
+
+
+class Runner(SideBySide):
+    """Carries out plans of one protocol; see :class:`SideBySide` for the arguments."""
+
+    def __init__(
+        self,
+        protocol: Protocol,
+        storage: Storage,
+        ask: Ask,
+        report: RunReport,
+        progressed: Callable[[], None] = lambda: None,
+    ) -> None:
+        super().__init__(protocol.catalog, ask, report, progressed)
+        self._protocol = protocol
+        self._storage = storage
+
+    async def run(self, plan: Plan) -> None:
+        """Do all work of ``plan``; see :meth:`SideBySide._all` for how it ends and what it raises."""
+        await self._all(self._cell, plan.work)
+
+    async def _cell(self, item: CellWork) -> None:
+        player, conversation = item.cell.player, item.conversation
+        if item.talk or conversation is None:
+            called = [name for _, name in self._protocol.talkers(player)] or [player]
+            async with self._window(called):
+                conversation = await self._made(partial(self._protocol.converse, item.cell), anew=item.anew)
+                conversation = await self._write(partial(self._storage.conversation, conversation))
+            self._report.conversation_done(conversation)
+            self._progressed()
+        if conversation.status == "failed":
+            return
+        judging = [self._judge(conversation, judge, item) for judge in item.judges]
+        for end in await asyncio.gather(*judging, return_exceptions=True):  # all end before one may raise
+            if isinstance(end, BaseException):
+                raise end
+
+    async def _judge(self, conversation: Conversation, judge: str, item: CellWork) -> None:
+        judgement = await self._made(partial(self._protocol.judge, conversation, judge), anew=item.anew)
+        self._report.judgement_done(await self._write(partial(self._storage.judgement, judgement)))
+        self._progressed()
