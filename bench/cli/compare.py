@@ -60,8 +60,8 @@ def compare(suite: str, reparse: bool, limits: Spending, where: Places, **option
     """Have judges compare SUITE's players in pairs.
 
     A judge reads two players' conversations of one scene, without names and in both orders, and says on each
-    criterion which is better and by how much. Players are not called again. The pairs that tell most are
-    asked first: those next to each other on the board, then those that the comparisons so far leave open.
+    criterion which is better and by how much. Players are not called again. The most
+    telling pairs come first: neighbours on the board, then pairs whose order is still uncertain.
     Stop with Ctrl-C at any time; the same command continues. `bench rating` shows the result.
     """
     from bench.boards.compare_suite import compare_suite
