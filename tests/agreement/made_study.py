@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
 
-from bench.records import Criterion, Judgement, messages_sha256, sha256_of
+from bench.records import Conversation, Criterion, Judgement, messages_sha256, sha256_of
 from bench.results import ResultsTree
 from bench.results.studies import (
     Annotation,
@@ -63,18 +63,10 @@ def add_study(
         for talk in tree.conversations(suite, language, info.player):
             if talk.status != "complete":
                 continue
-            name = sha256_of([talk.player, talk.character, talk.situation])[:10]
-            items.append(
-                StudyItem(
-                    item=name,
-                    player=talk.player,
-                    character=talk.character,
-                    situation=talk.situation,
-                    conversation_sha256=messages_sha256(talk.messages),
-                )
-            )
+            item = _item(talk)
+            items.append(item)
             given = judged.get((talk.character, talk.situation), [])
-            levels[name] = {
+            levels[item.item] = {
                 criterion: fmean([v.scores[criterion] for one in given for v in one.turns] or [3.0])
                 for criterion in CRITERIA
             }
@@ -93,21 +85,36 @@ def add_study(
         ),
     )
     for annotator, spread in noise.items():
-        rng = random.Random(annotator)
-        annotations = []
-        for item in sorted(levels):
-            if item in skip or rng.random() < 0.1:
-                continue
-            scores: dict[str, int | float | None] = {
-                name: min(5, max(1, round(level + rng.gauss(0, spread))))
-                for name, level in levels[item].items()
-            }
-            if rng.random() < 0.1:
-                scores["fluency"] = None
-            annotations.append(Annotation(item=item, scores=scores, is_refusal=rng.random() < 0.05))
-        write_annotator(
-            tree.root,
-            AnnotatorFile(
-                study=study, annotator=annotator, origin="made by a script", annotations=tuple(annotations)
-            ),
+        annotations = _annotations(annotator, spread, levels, skip)
+        file = AnnotatorFile(
+            study=study, annotator=annotator, origin="made by a script", annotations=annotations
         )
+        write_annotator(tree.root, file)
+
+
+def _item(talk: Conversation) -> StudyItem:
+    return StudyItem(
+        item=sha256_of([talk.player, talk.character, talk.situation])[:10],
+        player=talk.player,
+        character=talk.character,
+        situation=talk.situation,
+        conversation_sha256=messages_sha256(talk.messages),
+    )
+
+
+def _annotations(
+    annotator: str, spread: float, levels: Mapping[str, Mapping[str, float]], skip: Sequence[str]
+) -> tuple[Annotation, ...]:
+    """What an annotator makes of conversations whose true scores are ``levels``."""
+    rng = random.Random(annotator)
+    annotations = []
+    for item in sorted(levels):
+        if item in skip or rng.random() < 0.1:
+            continue
+        scores: dict[str, int | float | None] = {
+            name: min(5, max(1, round(level + rng.gauss(0, spread)))) for name, level in levels[item].items()
+        }
+        if rng.random() < 0.1:
+            scores["fluency"] = None
+        annotations.append(Annotation(item=item, scores=scores, is_refusal=rng.random() < 0.05))
+    return tuple(annotations)

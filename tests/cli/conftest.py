@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ import pytest
 
 from bench import cli
 from tests.scripted_server import ScriptedServer
-from tests.tiny import ROOT, Tiny, make_tiny
+from tests.tiny import CALLS, ROOT, Tiny, make_tiny
 
 READERS: dict[str, list[str]] = {
     "board": ["board", "SUITE", "-l", "LANGUAGE"],
@@ -27,6 +28,10 @@ READERS: dict[str, list[str]] = {
     "rank-map": ["rank-map", "SUITE", "-l", "LANGUAGE", "--against", "other"],
 }
 """The commands that read what a run has left: suite and language to be put in."""
+TALKS = 4
+"""Conversations of one player of the tiny bench."""
+ALL = sum(CALLS.values())
+"""Calls of one player of the tiny bench and its judge."""
 START_SECONDS = 120.0
 """The longest wait for a process to do something, on a busy machine."""
 
@@ -86,6 +91,10 @@ def bench(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], t
         return Ended(status, *capsys.readouterr())
 
     return call
+
+
+def models_asked(server: ScriptedServer) -> Counter[str]:
+    return Counter(seen.body["model"] for seen in server.seen)
 
 
 @pytest.fixture

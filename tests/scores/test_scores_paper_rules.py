@@ -17,12 +17,6 @@ from bench.scores.paper import hundredths, length_factor, median_length, ranks
 from bench.scores.weights import Weights
 from tests.scores.evidence import LANGUAGE, SUITE, Evidence, refused
 
-
-@pytest.fixture
-def evidence(tmp_path: Path) -> Evidence:
-    return Evidence(tmp_path)
-
-
 Scenes = list[tuple[str, str]]
 
 

@@ -20,11 +20,6 @@ from tests.synthetic import make_tree
 EQUAL = dict.fromkeys(CRITERIA, 1.0)
 
 
-@pytest.fixture
-def evidence(tmp_path: Path) -> Evidence:
-    return Evidence(tmp_path)
-
-
 def frames_of(evidence: Evidence) -> Frames:
     return load(evidence.tree, SUITE, LANGUAGE)
 
