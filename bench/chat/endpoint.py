@@ -73,6 +73,8 @@ class Endpoint:
         """Whether any response has ever come back."""
         self._limits = limits
         self._new_client = partial(new_client, provider, base_url, key, tls=_tls(base_url))
+        self._address = _plain(base_url).rstrip("/") + "/chat/completions"
+        """Whole, because the client takes longer to join two halves of an address."""
         self._clients: list[AsyncOpenAI] = []
         self._free: list[AsyncOpenAI] = []
         self._options: RequestOptions = {}
@@ -105,7 +107,7 @@ class Endpoint:
             async with asyncio.timeout(self.provider.timeout_seconds):
                 with self._lent_client() as client:
                     response = await client.post(
-                        "/chat/completions", content=body, cast_to=httpx2.Response, options=self._options
+                        self._address, content=body, cast_to=httpx2.Response, options=self._options
                     )
             self.reached = True
         except APIStatusError as error:
@@ -186,13 +188,18 @@ def new_client(
     )
     return AsyncOpenAI(
         api_key=key or "none",
-        base_url=urlunsplit(url._replace(query="", fragment="")),
+        base_url=_plain(base_url),
         default_query=dict(parse_qsl(url.query)),
         default_headers=_headers(provider, url.hostname or ""),
         timeout=timeout,
         max_retries=0,
         http_client=http,
     )
+
+
+def _plain(base_url: str) -> str:
+    """An address without query and fragment."""
+    return urlunsplit(urlsplit(base_url)._replace(query="", fragment=""))
 
 
 def _tls(base_url: str) -> ssl.SSLContext:

@@ -140,6 +140,9 @@ def without(text: str, secrets: Iterable[str]) -> tuple[str, int]:
 
 def without_in(value: Any, secrets: Iterable[str]) -> tuple[Any, int]:
     """Parsed JSON with every string in it as of :func:`without`, and how often the secrets occurred."""
+    secrets = tuple(secrets)
+    if not secrets:
+        return value, 0
     if isinstance(value, str):
         return without(value, secrets)
     if isinstance(value, list):

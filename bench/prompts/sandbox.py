@@ -84,7 +84,10 @@ _METER: ContextVar[_Meter] = ContextVar("meter")
 
 
 def _size(value: object, most: int) -> int:
-    """Characters, digits and entries in ``value``, counted until there are more than ``most``."""
+    """Characters, digits and entries in ``value``, counted until there are more than ``most``.
+
+    Every call of a model renders prompts, so the usual types come first: abstract ones are slow to check.
+    """
     size, stack = 0, [value]
     while stack and size <= most:
         item = stack.pop()
@@ -93,9 +96,9 @@ def _size(value: object, most: int) -> int:
             size += len(item)
         elif isinstance(item, int):
             size += item.bit_length() // 8
-        elif isinstance(item, Mapping):
+        elif isinstance(item, (dict, Mapping)):
             stack += [*item.keys(), *item.values()]
-        elif isinstance(item, Collection) and not isinstance(item, StrictUndefined):
+        elif isinstance(item, (tuple, list, Collection)) and not isinstance(item, StrictUndefined):
             size += len(item)
             stack += item
     return size
@@ -187,7 +190,9 @@ class Sandbox(ImmutableSandboxedEnvironment):
         """Join the output of a template, macro or block; Jinja calls this in place of ``"".join``."""
         meter, pieces = _METER.get(), []
         for part in parts:
-            meter.charge(len(part))
+            meter.left -= STEP + len(part)
+            if meter.left < 0:
+                meter.charge(0)
             pieces.append(part)
         return "".join(pieces)
 
@@ -247,7 +252,12 @@ def _weighed(value: Any) -> Any:
 @pass_context  # so that Jinja does not call it while compiling
 def _shown(context: Context, value: Any) -> Any:
     """A value that is printed, charged for its size."""
-    return _weighed(value)
+    meter = _METER.get()
+    if isinstance(value, str):
+        meter.charge(len(value))
+    else:
+        meter.spend(value)
+    return value
 
 
 def _joined(values: list[Any]) -> str:
