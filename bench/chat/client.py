@@ -309,17 +309,20 @@ class Chat:
         for other in sorted({self.catalog.model(model).provider for model in self._expected}):
             key_of(other, self.catalog.providers[other], self._environment)
         key = key_of(name, provider, self._environment)
-        base_url = provider.base_url
+        base_url, starting = provider.base_url, None
         if provider.embedded:
             if self._local is None:
                 raise ProviderError("local models are not available here", where=f"provider {name}")
-            base_url = await asyncio.to_thread(self._local.start, file)
+            starting = asyncio.get_running_loop().run_in_executor(None, self._local.start, file)
         elif not is_http(base_url):
             raise ProviderError(
                 f"invalid HTTP address {shown_url(base_url)!r}",
                 where=f"provider {name}",
                 hint=f"Set base_url in [providers.{name}] of {self.catalog.path}.",
             )
-        from bench.chat.endpoint import Endpoint  # late: a run from the cache never loads the client
+        # Late: a run from the cache never loads the client. A local server loads its model in the meantime.
+        from bench.chat.endpoint import Endpoint
 
+        if starting is not None:
+            base_url = await starting
         return Endpoint(provider, base_url, key, Limits(provider))
