@@ -72,6 +72,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: place.get("/".join(item.path.parts[-2:]), len(place)))
 
 
+def pytest_collection_finish() -> None:
+    """Let pandas keep text as where pyarrow is not installed, as in most installations. It is faster, too."""
+    if "pandas" in sys.modules:
+        import pandas as pd
+
+        pd.set_option("mode.string_storage", "python")
+
+
 @pytest.fixture(scope="session")
 def quick_sites(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Sites of tests share what MkDocs renders, and compiled templates, over all worker processes.

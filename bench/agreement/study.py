@@ -133,7 +133,7 @@ def _judged(
 def _scores(frames: Frames, refusals: str, item_of: Mapping[TalkKey, str]) -> pd.DataFrame:
     """Each judge's mean over turns: item, judge, criterion, score."""
     judged = frames.usable
-    means = (frames.counting_means if refusals == "left-out" else frames.turn_means(judged)).reset_index()
+    means = (frames.counting_means if refusals == "left-out" else frames.usable_means).reset_index()
     rows = _of_items(means.melt(VERDICT, var_name="criterion", value_name="score"), item_of)
     if refusals == "lowest":
         refused = _of_items(judged[judged["refusal"]], item_of)

@@ -296,7 +296,7 @@ def paper_numbers(
         table[paper.norm_column(name)] += paper.length_terms(frames, table[paper.final_column(name)])["shift"]
     table["conversations_scored"] = talks.groupby(level="player").size().reindex(table.index)
     table = table.reindex(pd.Index(frames.names, name="player"))
-    facts, lengths = facts_of(frames.protocol), paper.answer_lengths(frames.conversations)
+    facts, lengths = facts_of(frames.protocol), frames.answer_lengths
     ratios = paper.refusal_ratios(frames.usable) if facts.published_scale is None else {}
     multiplied = facts.length_rule == "paper_v2"
     table["avg_length"] = [lengths.get(name) for name in frames.names]

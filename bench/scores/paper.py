@@ -90,13 +90,6 @@ def over_repeats(conversations: pd.DataFrame) -> pd.DataFrame:
     return conversations.groupby(level=SCENE).mean()
 
 
-def answer_lengths(conversations: pd.DataFrame) -> dict[str, int]:
-    """Mean characters per answer of each player, cut to an integer; complete conversations only."""
-    complete = conversations[(conversations["status"] == "complete") & (conversations["turns"] > 0)]
-    sums = complete.groupby("player")[["answer_characters", "turns"]].sum()
-    return {str(name): int(n) for name, n in (sums["answer_characters"] // sums["turns"]).items()}
-
-
 def refusal_ratios(judged: pd.DataFrame) -> dict[str, float]:
     """Share of each player's judged conversations in which any judge saw a refusal.
 
@@ -136,7 +129,7 @@ def length_terms(frames: Frames, means: pd.Series) -> pd.DataFrame:
     ``means``: mean score by player (index). The result has the same index.
     """
     rule = facts_of(frames.protocol).length_rule
-    lengths = answer_lengths(frames.conversations)
+    lengths = frames.answer_lengths
     median = median_length([lengths[name] for name in means.index if name in lengths]) or 0.0
     terms = pd.DataFrame({"factor": 1.0, "shift": 0.0}, index=pd.Index(means.index, name="player"))
     if rule == "paper_v2":

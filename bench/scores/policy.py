@@ -112,7 +112,7 @@ def _linked(table: pd.DataFrame) -> pd.Series:
 
 def _judgements_under(frames: Frames, policy: Policy) -> pd.DataFrame:
     """Each criterion's score under ``policy``, one row per judgement (indexed by VERDICT)."""
-    judged = frames.counting_means if policy.refusals == "left_out" else frames.turn_means(frames.usable)
+    judged = frames.counting_means if policy.refusals == "left_out" else frames.usable_means
     scores = _filled(frames, judged) if policy.absent_judgements == "filled" else judged.copy()
     if policy.refusals == "lowest":
         refused = frames.usable.loc[frames.usable["refusal"], VERDICT]

@@ -9,7 +9,6 @@ from typing import Any
 import pandas as pd
 
 from bench.protocol_facts import facts_of
-from bench.scores import paper
 from bench.scores.frame import TALK, VERDICT, Frames, rows_with
 from bench.scores.ledger import scenes_of
 
@@ -38,7 +37,7 @@ def shipped(frames: Frames) -> dict[str, Any] | None:
     refused = set(_keys(frames.usable[frames.usable["refusal"]], VERDICT))
     table = frames.conversations
     ended = set(_keys(table[(table["status"] == "failed") & table["ended_by_player"]], TALK))
-    lengths = paper.answer_lengths(table)
+    lengths = frames.answer_lengths
     counts = {verdict: len(scores[frames.criteria[0]]) for verdict, scores in given.items()}
     usual = _usual(counts)
     return {

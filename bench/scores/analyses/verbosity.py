@@ -61,7 +61,7 @@ def _lengths(frames: Frames) -> pd.DataFrame:
 
 def _between(frames: Frames, table: pd.DataFrame) -> dict[str, object]:
     means = table["final"].groupby(level="player").mean()
-    lengths = paper.answer_lengths(frames.conversations)
+    lengths = frames.answer_lengths
     names = [str(name) for name in means.index]
     made = correlation(
         "spearman",
