@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
-import pickle
 import signal
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,7 @@ if str(ROOT) not in sys.path:
 
 from bench.local.server import usable_cores  # noqa: E402
 from tests import lengths, recording  # noqa: E402
-from tests.sharing import shared_folder  # noqa: E402
+from tests.sharing import computed_once, shared_folder  # noqa: E402
 
 # Shells start background jobs with SIGINT ignored, and children inherit that. Tests that send Ctrl-C need it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -80,31 +79,33 @@ def pytest_collection_finish() -> None:
         pd.set_option("mode.string_storage", "python")
 
 
+ONCE = {
+    "bench.boards.loading": ["board_of"],
+    "bench.site.evidence": ["report", "robust_board", "criteria_alone", "shipped"],
+    "bench.site.chart_pages": ["renderings"],
+}
+"""What takes most of the time of a site, and depends on the evidence of a board alone."""
+
+
 @pytest.fixture(scope="session")
 def quick_sites(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Sites of tests share what MkDocs renders, and compiled templates, over all worker processes.
+    """Sites of tests share what MkDocs renders and compiled templates, over all worker processes.
 
-    Analyses of equal boards are computed once in a process.
+    Numbers and charts of boards with equal evidence are made once.
     """
     import jinja2
 
-    from bench.scores.analyses.report import Material, Report, report
     from tests.site.shells import shells_in
-
-    made: dict[bytes, Report] = {}
-
-    def report_once(material: Material, only: Sequence[str] = ()) -> Report:
-        key = hashlib.sha256(pickle.dumps((material, only))).digest()
-        if key not in made:
-            made[key] = report(material, only)
-        return made[key]
 
     folder = shared_folder(tmp_path_factory)
     compiled = jinja2.FileSystemBytecodeCache(str(folder), "template-%s")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("bench.site.build.build_shells", partial(shells_in, folder))
-        patch.setattr("bench.site.evidence.report", report_once)
         patch.setattr("bench.site.render.Environment", partial(jinja2.Environment, bytecode_cache=compiled))
+        for place, names in ONCE.items():
+            module = import_module(place)
+            for name in names:
+                patch.setattr(module, name, computed_once(folder, getattr(module, name)))
         yield
 
 

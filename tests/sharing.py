@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import dataclasses
 import fcntl
+import functools
+import hashlib
 import os
+import pickle
 from collections.abc import Callable
 from pathlib import Path
+from types import FunctionType
+from typing import ParamSpec, TypeVar
 
 import pytest
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 def shared_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -26,3 +35,39 @@ def made_once(tmp_path_factory: pytest.TempPathFactory, name: str, make: Callabl
             make(folder)
             done.touch()
     return folder
+
+
+def computed_once(folder: Path, function: Callable[P, R]) -> Callable[P, R]:
+    """``function``, called once for equal arguments by all worker processes. Its results are only read."""
+    computed: dict[str, R] = {}
+
+    @functools.wraps(function)
+    def once(*args: P.args, **options: P.kwargs) -> R:
+        content = pickle.dumps([function.__qualname__, *map(_content, args), _content(options)])
+        name = f"{function.__name__}-{hashlib.sha256(content).hexdigest()}"
+        if name not in computed:
+            path = folder / name
+            if path.exists():
+                computed[name] = pickle.loads(path.read_bytes())
+            else:
+                computed[name] = function(*args, **options)
+                whole = path.with_suffix(f".{os.getpid()}")
+                whole.write_bytes(pickle.dumps(computed[name]))
+                whole.rename(path)
+        return computed[name]
+
+    return once
+
+
+def _content(value: object) -> object:
+    """``value`` for a comparison: of data classes the fields alone, not what they have computed from them.
+
+    Of a function its name and the values that it has captured.
+    """
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        fields = [(field.name, _content(getattr(value, field.name))) for field in dataclasses.fields(value)]
+        return [type(value).__qualname__, *fields]
+    if isinstance(value, FunctionType):
+        captured = [_content(cell.cell_contents) for cell in value.__closure__ or ()]
+        return [value.__qualname__, value.__code__.co_firstlineno, *captured]
+    return value
