@@ -57,8 +57,12 @@ def _code_point(character: str, shown: str) -> str:
 
 
 def cut(text: str, limit: int) -> str:
-    """``text``, cut at ``limit`` characters."""
-    return text if len(text) <= limit else text[: limit - 1] + "…"
+    """``text``, cut at ``limit`` characters, between two words where one ends shortly before."""
+    if len(text) <= limit:
+        return text
+    kept = text[: limit - 1]
+    space = kept.rfind(" ")
+    return (kept[:space] if space > 0.8 * limit else kept) + "…"
 
 
 def bdi(text: str, limit: int = 300) -> Markup:
