@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import fcntl
-import functools
 import hashlib
 import os
 import pickle
@@ -40,11 +39,11 @@ def made_once(tmp_path_factory: pytest.TempPathFactory, name: str, make: Callabl
 def computed_once(folder: Path, function: Callable[P, R]) -> Callable[P, R]:
     """``function``, called once for equal arguments by all worker processes. Its results are only read."""
     computed: dict[str, R] = {}
+    label = getattr(function, "__qualname__", repr(function))
 
-    @functools.wraps(function)
     def once(*args: P.args, **options: P.kwargs) -> R:
-        content = pickle.dumps([function.__qualname__, *map(_content, args), _content(options)])
-        name = f"{function.__name__}-{hashlib.sha256(content).hexdigest()}"
+        content = pickle.dumps([label, *map(_content, args), _content(options)])
+        name = f"computed-{hashlib.sha256(content).hexdigest()}"
         if name not in computed:
             path = folder / name
             if path.exists():

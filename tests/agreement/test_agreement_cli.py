@@ -6,7 +6,8 @@ import csv
 import io
 import json
 import re
-from functools import lru_cache
+from collections.abc import Iterator
+from functools import lru_cache, partial
 from pathlib import Path
 
 import click
@@ -15,12 +16,23 @@ import pytest
 from click.testing import CliRunner, Result
 
 from bench.agreement.forms import COLUMNS, TABLES
+from bench.agreement.report import agreement_of
 from bench.cli import cli
 from bench.errors import UserError
 from tests.agreement.made_study import STUDY, study_tree
+from tests.sharing import computed_once, shared_folder
 
 pytestmark = pytest.mark.filterwarnings("error")
 ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def quick(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Few resamples, and each study measured once: no test here looks at an interval."""
+    once = computed_once(shared_folder(tmp_path_factory), partial(agreement_of, resamples=200))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("bench.agreement.report.agreement_of", once)
+        yield
 
 
 @pytest.fixture(scope="module")
