@@ -153,6 +153,9 @@ class Model(LocalServer):
     parameters_billion: float | None = Field(default=None, gt=0)
     prices: Prices | None = None
     """None: unknown, and reported as unknown rather than zero."""
+    reasoning_tokens: int | None = Field(default=None, ge=0)
+    """Tokens of reasoning that a plan expects with each answer. None: as many as a player's earlier answers
+    took, if that is known."""
     sampling: Sampling = Sampling()
     """Overrides the sampling of the suite's role."""
     player_sampling: Sampling = Sampling()
@@ -176,6 +179,13 @@ class Model(LocalServer):
     """For the embedded provider: a GGUF file to serve, relative to the folder of models.toml."""
     sha256: str | None = Field(default=None, pattern="^[0-9a-f]{64}$")
     """SHA-256 of ``file``, which identifies the model in records and in the cache."""
+
+    @property
+    def thinks(self) -> bool:
+        """Whether the entry asks for reasoning. Some models reason without being asked."""
+        efforts = (self.sampling.reasoning_effort, self.player_sampling.reasoning_effort)
+        asked = any(effort not in (None, "none") for effort in efforts)
+        return asked or "thinking" in self.model.lower() or _switched_on(self.extra_body)
 
     @property
     def free(self) -> bool:
@@ -222,6 +232,24 @@ class Model(LocalServer):
         cached_price = prices.input if prices.cached_input is None else prices.cached_input
         text = (text_in - cached) * prices.input + cached * cached_price + text_out * prices.output
         return (text + sound_in + sound_out) / MILLION
+
+
+def _switched_on(body: Mapping[str, JsonValue]) -> bool:
+    """Whether a switch for reasoning is on in ``body``, in any of the forms that providers know."""
+    for key, value in body.items():
+        named = "reason" in key or "think" in key
+        if isinstance(value, dict):
+            if (
+                named
+                and value.get("enabled", True)
+                and not {"none", "disabled"} & {*map(str, value.values())}
+            ):
+                return True
+            if not named and _switched_on(value):
+                return True
+        elif named and value not in (False, None, 0, "none", "disabled"):
+            return True
+    return False
 
 
 def _sound_cost(tokens: int | None, sound: bool, price: Decimal | None, of_text: Decimal) -> Decimal | None:

@@ -133,3 +133,16 @@ def test_a_mistake_in_an_entry_is_named_with_file_and_line(
         load_suite(made.prompts, "tiny")
     assert said in caught.value.line()
     assert f"anna.toml:{due}" in caught.value.line()
+
+
+def test_both_sides_of_a_symmetric_suite_have_the_same_entries(tmp_path: Path) -> None:
+    made = make_tiny(tmp_path)
+    made.card_file.write_text(made.card_file.read_text(encoding="utf-8") + LOREBOOK, encoding="utf-8")
+    edit(made.suite_file, 'version = "1"', 'version = "1"\nsymmetric = true')
+    script = Script({"interrogator": ['{"next_utterance": "A STORM!"}'], "player": ["Hold fast."]})
+    asyncio.run(made.protocol().converse(made.cell(), script))
+    first, second = script.prompts("interrogator")
+    assert "LORE" not in first
+    assert "| LORE of the storm." in second
+    assert "whale" not in second
+    assert "SITUATION hello" in script.of("player")[0].messages[0].content

@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 
 from bench.catalog import load_catalog
+from bench.chat.requests import estimated_tokens
 from bench.protocols import protocol_for
 from bench.records import Conversation, Failure, Judgement, Outcome, sealed
-from bench.run.plan import TEMPORARY, Plan, estimate, make_plan
+from bench.run.plan import TEMPORARY, Plan, RoleCost, estimate, make_plan
 from bench.suites import load_suite
 from tests.tiny import CALLS, ROOT, Script, Tiny, edit, make_tiny
 
@@ -250,3 +251,94 @@ def test_an_estimate_is_within_reach_of_what_is_asked(tiny: Tiny) -> None:
     asyncio.run(protocol.converse(tiny.cell(), script))
     asked = sum(len(m.content) for request in script.of("player") for m in request.messages) / 4
     assert asked / 3 < guess["player"].prompt_tokens < asked * 3
+
+
+LORE = "A ship comes in with the tide, and nobody is on it. " * 4
+
+
+def test_an_estimate_counts_all_of_a_lorebook_for_everyone_who_reads_it(tiny: Tiny) -> None:
+    bare = tiny.protocol().estimate(tiny.cell())
+    text = tiny.card_file.read_text(encoding="utf-8")
+    tiny.card_file.write_text(f'{text}\nlorebook = [{{ keys = ["ship"], content = "{LORE}" }}]\n')
+    entry, turns = estimated_tokens(LORE), 2
+    more = tiny.protocol().estimate(tiny.cell())
+    added = {role: more[role].prompt_tokens - bare[role].prompt_tokens for role in bare}
+    assert added == {"player": turns * entry, "interrogator": 0, "judge": entry}
+    edit(tiny.suite_file, 'version = "1"', 'version = "1"\nsymmetric = true')
+    both = tiny.protocol().estimate(tiny.cell())
+    tiny.card_file.write_text(text)
+    alone = tiny.protocol().estimate(tiny.cell())
+    assert both["interrogator"].prompt_tokens - alone["interrogator"].prompt_tokens == turns * entry
+
+
+def test_an_estimate_of_probes_has_the_entries_that_their_messages_mention() -> None:
+    suite = load_suite(ROOT / "prompts", "card-probes-2")
+    protocol = protocol_for(suite, "en", load_catalog(ROOT / "models.toml"))
+    wick = {cell.situation: cell for cell in protocol.cells("smollm2-135m") if cell.character == "wick"}
+    entry = next(e for e in protocol.scenes.cards["wick"].lorebook if e.keys == ("Salt Gate",))
+    plain, mentioned = (protocol.estimate(wick[name])["player"] for name in ("lamps", "entry-keeper"))
+    assert mentioned.prompt_tokens - plain.prompt_tokens == pytest.approx(
+        estimated_tokens(entry.content), abs=2
+    )
+
+
+@pytest.mark.parametrize(
+    ("entry", "thinks"),
+    [
+        ("extra_body = { reasoning = { enabled = true } }", True),
+        ("extra_body = { reasoning = { enabled = false } }", False),
+        ('extra_body = { reasoning = { effort = "low", exclude = false } }', True),
+        ('extra_body = { reasoning = { effort = "none" } }', False),
+        ("extra_body = { chat_template_kwargs = { enable_thinking = true } }", True),
+        ("extra_body = { chat_template_kwargs = { enable_thinking = false } }", False),
+        ('extra_body = { thinking = { type = "disabled" } }', False),
+        ('extra_body = { provider = { order = ["a"] } }', False),
+        ('sampling = { reasoning_effort = "minimal" }', True),
+        ('sampling = { reasoning_effort = "none" }', False),
+        ("", False),
+    ],
+)
+def test_a_model_thinks_if_its_entry_says_so(tiny: Tiny, entry: str, thinks: bool) -> None:
+    edit(tiny.models, 'name = "Bard"', f'name = "Bard"\n{entry}')
+    assert tiny.catalog().model("bard").thinks is thinks
+
+
+def test_reasoning_is_counted_where_it_is_known_and_said_to_be_unknown_elsewhere(played: Tiny) -> None:
+    def row(player: str = "actor") -> RoleCost:
+        plan = plan_of(played, (player,))
+        return next(r for r in estimate(plan, played.protocol()) if r.role == "player")
+
+    bare = row()
+    assert bare.reasoning_tokens == 0
+    thinking = 'name = "Actor"\nextra_body = { thinking = true }'
+    edit(played.models, 'name = "Actor"', thinking)
+    unknown = row()
+    assert (unknown.reasoning_tokens, unknown.completion_tokens) == (None, bare.completion_tokens)
+    edit(played.models, thinking, f"{thinking}\nreasoning_tokens = 300")
+    known = row()
+    assert known.reasoning_tokens == 300 * bare.calls
+    assert known.completion_tokens == bare.completion_tokens + known.reasoning_tokens
+
+
+def test_reasoning_so_far_is_the_mean_of_the_players_answers_here_or_in_other_suites(played: Tiny) -> None:
+    for cell in played.protocol().cells("bard"):
+        record = played.tree.conversation(cell)
+        assert record is not None
+        tokens = {"reasoning_tokens": 100 if cell == played.cell() else 250}
+        calls = [
+            call.model_copy(update={"usage": call.usage and call.usage.model_copy(update=tokens)})
+            for call in record.calls
+        ]
+        changed = sealed(record.model_copy(update={"calls": tuple(calls)}))
+        played.tree.write_conversation(changed, replace=True)
+    played.tree.conversation_path(played.cell("bruno", "storm")).unlink()
+    mean = (2 * 100 + 3 * 250 + 2 * 250) / 7
+    plan = plan_of(played)
+    assert plan.reasoning == {"bard": mean}
+    (row,) = (row for row in estimate(plan, played.protocol()) if row.role == "player")
+    assert (row.calls, row.reasoning_tokens) == (3, round(3 * mean))
+    played.tree.write_player("tiny", "en", played.catalog().player_info("bard", {}))
+    (played.root / "results" / "tiny").rename(played.root / "results" / "other")
+    assert plan_of(played).reasoning == {}
+    edit(played.models, 'name = "Bard"', 'name = "Bard"\nsampling = { reasoning_effort = "high" }')
+    assert plan_of(played).reasoning == {"bard": mean}

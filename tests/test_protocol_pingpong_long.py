@@ -28,6 +28,7 @@ from bench.scores.analyses.report import Material, report
 from bench.scores.analyses.texts import turns_of
 from bench.scores.forms import to_json
 from bench.scores.long_forms import figures_text
+from bench.site.talk import talk_of
 from bench.suites import load_suite
 from tests.tiny import ROOT, FakeChat, edit, ok
 
@@ -243,6 +244,22 @@ def test_a_window_holds_the_card_a_summary_and_its_own_turns_only(played: Played
     assert "Turn 17:" in asked[2]
     assert "Turn 16:" not in asked[2]
     assert max(map(len, asked)) < 1.1 * min(map(len, asked))
+
+
+def test_the_page_of_a_conversation_marks_the_turns_of_its_script(played: Played) -> None:
+    protocol, tree, _, script = played
+    record = next(tree.conversations("pingpong-long", "en", FORGETFUL))
+    judgement = tree.judgement(record, protocol.suite.judges[0])
+    assert judgement is not None
+    talk = talk_of(record, [judgement])
+    due: dict[int, list[str]] = {}
+    for plant in record.scene.plants:
+        due.setdefault(plant.turn, []).append("fact planted")
+        due.setdefault(plant.ask, []).append("fact asked for: forgotten")  # the first situation is forgotten
+    for turn in script.attacks[record.situation]:
+        due.setdefault(turn, []).append("attack")
+    assert {turn.number: [*turn.marks] for turn in talk.turns if turn.marks} == due
+    assert talk.window == 8
 
 
 def test_the_interrogator_learns_of_facts_and_attacks_in_their_turns_only(played: Played) -> None:

@@ -209,7 +209,9 @@ def test_a_symmetric_suite_shows_the_situation_and_the_card_as_well(tmp_path: Pa
     sent = talk_sent(tmp_path, "pingpong_v2", SUITE, templates=TEMPLATES_2, language=language, more=more)
     truth = table("method.md")
     assert seen(sent["player"], TALK) == truth["Player"] | {"Situation": True}
-    assert seen(sent["interrogator"], TALK) == truth["Interrogator"] | {"Card text": True}
+    assert seen(sent["interrogator"], TALK) == truth["Interrogator"] | dict.fromkeys(
+        ("Card text", next(iter(LORE))), True
+    )
 
 
 @pytest.mark.parametrize("language", ["en", "ru"])

@@ -126,13 +126,17 @@ def _plan_lines(job: CompareJob) -> list[str]:
 
 def _cost_line(job: CompareJob, judge: str, guess: Any) -> str:
     from bench.records import Usage
+    from bench.run.plan import reasoning_each
     from bench.run.progress import short
 
-    usage = Usage(prompt_tokens=guess.prompt_tokens, completion_tokens=guess.completion_tokens)
-    cost = job.comparer.protocol.catalog.model(judge).cost_of(usage)
-    tokens = f"~{short(guess.prompt_tokens)} tokens in, ~{short(guess.completion_tokens)} out"
+    model = job.comparer.protocol.catalog.model(judge)
+    each = reasoning_each(model)
+    written = guess.completion_tokens + round(each or 0) * guess.calls
+    cost = model.cost_of(Usage(prompt_tokens=guess.prompt_tokens, completion_tokens=written))
+    tokens = f"~{short(guess.prompt_tokens)} tokens in, ~{short(written)} out"
     price = "cost unknown" if cost is None else f"about ${cost:.4f}"
-    return f"judge {judge}: {guess.calls:,} calls, {tokens}, {price}"
+    silent = ", without reasoning, whose length is unknown" if each is None else ""
+    return f"judge {judge}: {guess.calls:,} calls, {tokens}, {price}{silent}"
 
 
 @click.command()

@@ -87,11 +87,18 @@ def _print_costs(console: Console, job: Job) -> None:
     table = Table("role", "model", "calls", "tokens in", "tokens out", "cost", box=None, padding=(0, 2))
     costs = estimate(job.plan, job.protocol)
     for row in costs:
-        tokens = f"~{short(row.prompt_tokens)}", f"~{short(row.completion_tokens)}"
+        thought = f" ({short(row.reasoning_tokens)} of reasoning)" if row.reasoning_tokens else ""
+        tokens = f"~{short(row.prompt_tokens)}", f"~{short(row.completion_tokens)}{thought}"
         cost = "unknown" if row.cost is None else f"${row.cost:.4f}"
         table.add_row(row.role, row.model, str(row.calls), *tokens, cost)
     console.print(table)
     console.print(f"  {_total(costs)}", highlight=False)
+    if silent := sorted({row.model for row in costs if row.reasoning_tokens is None}):
+        console.print(
+            f"  Not counted: the reasoning of {', '.join(silent)}, whose length is unknown. Set"
+            " reasoning_tokens in models.toml, or plan again once there are answers.",
+            highlight=False,
+        )
 
 
 def _total(costs: list[RoleCost]) -> str:

@@ -120,7 +120,8 @@ class PromptSet:
         turns: int | None = None,
         **more: object,
     ) -> str:
-        """The interrogator's prompt: summary, situation, talk so far, and in a symmetric suite the card.
+        """The interrogator's prompt: summary, situation, talk so far, and in a symmetric suite the card, with
+        what the talk mentions of its lorebook: both sides know the same there.
 
         ``turns``: how many messages it writes in all, by default as many as the situation says.
         """
@@ -128,7 +129,7 @@ class PromptSet:
             "interrogator",
             char_name=card.char_name,
             char_summary=card.summary,
-            char_description=card.system_prompt.strip() if symmetric else "",
+            char_description=with_lore(card, messages).system_prompt.strip() if symmetric else "",
             situation=situation.text.strip(),
             messages=[m.model_dump() for m in messages],
             number=len(messages) // 2 + 1,

@@ -203,10 +203,15 @@ class CardProbes(ItemProtocol[Probe]):
         return read_decision(text)
 
     def estimate(self, cell: Cell) -> Mapping[Role, Estimate]:
-        turns = self.turns(cell)
-        card = estimated_tokens(self._player_prompt(cell))
         answer = min(ANSWER_TOKENS, int(self.suite.entry.player.sampling.max_tokens or ANSWER_TOKENS))
-        return {"player": Estimate(turns, turns * (card + 30 + answer), turns * answer)}
+        messages: list[Message] = []
+        prompts = 0
+        for text in self.item(cell).messages:
+            messages.append(Message(role="user", content=text))
+            prompts += estimated_tokens(self._player_prompt(cell, messages)) + 30 + answer
+            messages.append(Message(role="assistant", content=""))
+        turns = self.turns(cell)
+        return {"player": Estimate(turns, prompts, turns * answer)}
 
 
 def read_decision(text: str) -> Reading:

@@ -33,14 +33,15 @@ R = TypeVar("R", bound=Repaired)
 
 @dataclass(frozen=True)
 class Lengths:
-    """Guesses in tokens: of an answer, of a user's message, of a reason, and of all that is sent again with
-    every turn."""
+    """Guesses in tokens: of an answer, of a user's message, of a reason, of all that is sent again with every
+    turn, and of the card's whole lorebook, since a talk may bring in all of it."""
 
     turns: int
     answer: int
     user: int
     reason: int
     history: int
+    lore: int
     player: Estimate
 
 
@@ -132,13 +133,15 @@ class CardProtocol(Protocol):
         answer = min(ANSWER_TOKENS, int(entry.player.sampling.max_tokens or ANSWER_TOKENS))
         user = min(60, entry.limits.utterance // 3)
         history = turns * (turns - 1) // 2 * (user + answer)
-        card = estimated_tokens(self.player_prompt(cell))
+        lore = sum(estimated_tokens(entry.content) for entry in self.scene(cell)[0].lorebook)
+        card = estimated_tokens(self.player_prompt(cell)) + lore
         return Lengths(
             turns=turns,
             answer=answer,
             user=user,
             reason=min(40, entry.limits.reason // 4),
             history=history,
+            lore=lore,
             player=Estimate(turns, turns * (card + user) + history, turns * answer),
         )
 

@@ -197,7 +197,7 @@ class PingPongLong(PingPongV2):
             for turn in range(1, guess.turns + 1)
             for entry in self.directions(cell, turn)
         )
-        judging = estimated_tokens(self.judging(cell, (), more=windows > 1))
+        judging = estimated_tokens(self.judging(cell, (), more=windows > 1)) + guess.lore
         summaries = (windows - 1) * self.options.summary // 4
         usual = super().estimate(cell)
         asked = usual["interrogator"]

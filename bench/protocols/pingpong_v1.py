@@ -145,7 +145,7 @@ class PingPongV1(CardProtocol):
         opening, rating_it = (
             estimated_tokens(self._question(cell, (), rated, more=True)[0]) for rated in (0, 1)
         )
-        prompts = opening + turns * (rating_it + guess.user + guess.answer) + guess.history
+        prompts = opening + turns * (rating_it + guess.lore + guess.user + guess.answer) + guess.history
         replies = turns * (guess.user + 70 + 4 * guess.reason)
         return {"player": guess.player, "interrogator": Estimate(turns + 1, prompts, replies)}
 

@@ -179,15 +179,14 @@ class PingPongV2(CardProtocol):
     def estimate(self, cell: Cell) -> Mapping[Role, Estimate]:
         guess = self.lengths(cell)
         turns = guess.turns
-        asking, judging = self.asking(cell, ()), self.judging(cell, ())
+        asking = estimated_tokens(self.asking(cell, ())) + (guess.lore if self.suite.entry.symmetric else 0)
+        judging = estimated_tokens(self.judging(cell, ())) + guess.lore
         return {
             "player": guess.player,
-            "interrogator": Estimate(
-                turns, turns * estimated_tokens(asking) + guess.history, turns * (guess.user + 10)
-            ),
+            "interrogator": Estimate(turns, turns * asking + guess.history, turns * (guess.user + 10)),
             "judge": Estimate(
                 1,
-                estimated_tokens(judging) + turns * (guess.user + guess.answer),
+                judging + turns * (guess.user + guess.answer),
                 turns * self.verdict_tokens(guess.reason),
             ),
         }

@@ -93,6 +93,15 @@ def count_calls(record: Conversation | Judgement, tally: Tally) -> None:
         seen.add((call.role, call.turn))
 
 
+def mean_reasoning(records: Iterable[Conversation]) -> float | None:
+    """Mean tokens of reasoning of the player's answers in ``records``; None if no provider counted them."""
+    tally: Tally = {}
+    for record in records:
+        count_calls(record, tally)
+    counts = sum(tally.values(), Counter())
+    return counts[TOKENS, "sum"] / counts[TOKENS, "answers"] if counts[TOKENS, "answers"] else None
+
+
 def summed(tallies: Iterable[Tally]) -> Tally:
     """The sum of several tallies."""
     sums: Tally = {}

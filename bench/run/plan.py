@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from decimal import Decimal
 from functools import partial
 from itertools import product
 from typing import Literal
 
-from bench.catalog import Catalog
+from bench.catalog import Catalog, Model
 from bench.protocol_facts import left_unclear
 from bench.protocols import Protocol
 from bench.records import Cell, Conversation, Judgement, Record, Role, Usage, messages_sha256
 from bench.results import ResultsTree
+from bench.results.facts import mean_reasoning
 from bench.run.shards import Shard
 
 State = Literal["done", "missing", "failed", "stale"]
@@ -51,6 +52,8 @@ class Plan:
     """What is stale and is not redone."""
     answered: set[str] = field(default_factory=set)
     """Models whose answers, with their current parameters, are among the results."""
+    reasoning: dict[str, float] = field(default_factory=dict)
+    """Mean tokens of reasoning of each player's answers so far, where a provider counted them."""
 
     def calls(self) -> int:
         """Model calls without retries."""
@@ -87,14 +90,27 @@ def make_plan(
     suite, rota = protocol.suite, protocol.suite.rota(protocol.language)
     for player in players:
         cells = protocol.cells(player) if shard is None else shard.cells(protocol, player)
+        held: list[Conversation] = []
         for repeat, first in product([tree.repeat] if tree.repeat else suite.repeats, cells):
             cell = first.model_copy(update={"repeat": repeat})
             asked = suite.asked(judges, (cell.character, cell.situation), rota)
             item = _cell_work(plan, protocol, tree, cell, asked, talk, wanted)
             if item.talk or item.judges:
                 plan.work.append(item.model_copy(update={"anew": retry_failed or refresh_stale}))
+            held += [item.conversation] if item.conversation else []
+        tokens = mean_reasoning(held)
+        if tokens is None and protocol.catalog.model(player).thinks:
+            tokens = mean_reasoning(_elsewhere(tree, player))
+        plan.reasoning |= {} if tokens is None else {player: tokens}
     _order(plan)
     return plan
+
+
+def _elsewhere(tree: ResultsTree, player: str) -> Iterator[Conversation]:
+    """The conversations of ``player`` in all suites."""
+    for suite, language in tree.boards():
+        if not tree.is_table(suite):
+            yield from tree.conversations(suite, language, player)
 
 
 def _order(plan: Plan) -> None:
@@ -182,6 +198,9 @@ class RoleCost:
     prompt_tokens: int
     completion_tokens: int
     cost: Decimal | None
+    reasoning_tokens: int | None = 0
+    """Of the completion tokens, those of reasoning. None: the model reasons, but nobody knows how long, so
+    they are not counted."""
 
 
 def estimate(plan: Plan, protocol: Protocol) -> list[RoleCost]:
@@ -195,15 +214,38 @@ def estimate(plan: Plan, protocol: Protocol) -> list[RoleCost]:
         for role, model in models:
             if role in guesses:
                 totals.setdefault((role, model), Counter()).update(asdict(guesses[role]))
-    return [_role_cost(role, model, totals[role, model], protocol.catalog) for role, model in sorted(totals)]
+    return [
+        _role_cost(
+            role,
+            model,
+            totals[role, model],
+            protocol.catalog,
+            plan.reasoning.get(model) if role == "player" else None,
+        )
+        for role, model in sorted(totals)
+    ]
 
 
-def _role_cost(role: Role, model: str, sums: Counter[str], catalog: Catalog) -> RoleCost:
+def reasoning_each(model: Model, measured: float | None = None) -> float | None:
+    """Expected tokens of reasoning of one answer: what the catalogue says, or what was ``measured``.
+
+    None if the model reasons and neither is known; 0 if nothing says that it reasons.
+    """
+    if model.reasoning_tokens is not None:
+        return model.reasoning_tokens
+    return measured if measured is not None or model.thinks else 0
+
+
+def _role_cost(
+    role: Role, model: str, sums: Counter[str], catalog: Catalog, measured: float | None
+) -> RoleCost:
+    each = reasoning_each(catalog.model(model), measured)
+    reasoning = None if each is None else round(each * sums["calls"])
     usage = Usage(
         prompt_tokens=sums["prompt_tokens"],
-        completion_tokens=sums["completion_tokens"],
+        completion_tokens=sums["completion_tokens"] + (reasoning or 0),
         audio_prompt_tokens=sums["audio_prompt_tokens"] or None,
         audio_completion_tokens=sums["audio_completion_tokens"] or None,
     )
     cost = catalog.model(model).cost_of(usage)
-    return RoleCost(role, model, sums["calls"], usage.prompt_tokens, usage.completion_tokens, cost)
+    return RoleCost(role, model, sums["calls"], usage.prompt_tokens, usage.completion_tokens, cost, reasoning)

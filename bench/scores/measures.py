@@ -18,6 +18,8 @@ from pydantic import Field, StringConstraints
 
 from bench.protocol_facts import facts_of
 from bench.records import Conversation
+from bench.replies.unspaced import UNSPACED
+from bench.suites.languages import script_of
 from bench.toml_entries import Entry, entry_from, read_toml
 
 MEASURES = {
@@ -41,12 +43,16 @@ Values = tuple[float | int | None, ...]
 
 RUN = 4
 """Words in a run: shorter ones repeat by grammar alone."""
+UNSPACED_RUN = 10
+"""Characters in a run of text without spaces between words."""
+UNSPACED_SCRIPTS = frozenset({"Jpan", "Hans", "Hant", "Thai", "Laoo", "Khmr"})
 FOLDER = Path(__file__).parent / "phrases"
 KEY = 3
 """Letters of a word under which a phrase is looked up; a word with any ending has at least so many."""
 
 Gram = tuple[str, ...]
 _WORD = re.compile(r"\w+(?:'\w+)*")
+_PIECE = re.compile(f"[{UNSPACED}]|[^{UNSPACED}]+")
 _PLAIN = str.maketrans({"’": "'", "ё": "е"})
 
 
@@ -55,14 +61,29 @@ def plain_text(text: str) -> str:
     return text.casefold().translate(_PLAIN)
 
 
-def words(text: str) -> list[str]:
-    """The words of a text, from :func:`plain_text`. Punctuation and marks of action are no words."""
-    return _WORD.findall(plain_text(text))
+@cache
+def spaced(language: str) -> bool:
+    """Whether ``language`` puts spaces between words."""
+    return script_of(language) not in UNSPACED_SCRIPTS
+
+
+def words(text: str, language: str = "") -> list[str]:
+    """The words of a text, from :func:`plain_text`. Punctuation and marks of action are no words.
+
+    In a language without spaces between words each of its characters is one.
+    """
+    found = _WORD.findall(plain_text(text))
+    return found if spaced(language) else [piece for word in found for piece in _PIECE.findall(word)]
 
 
 def grams(tokens: list[str], size: int) -> list[Gram]:
     """All runs of ``size`` words, in order."""
     return list(zip(*(tokens[at:] for at in range(size)), strict=False))
+
+
+def runs_of(tokens: list[str], language: str) -> list[Gram]:
+    """The runs of an answer's words that measures of repetition compare."""
+    return grams(tokens, RUN if spaced(language) else UNSPACED_RUN)
 
 
 # Repetition
@@ -110,8 +131,11 @@ class PhraseFile(Entry):
     """Verbs of such actions; a final ``*`` stands for any ending."""
     speech: tuple[Words, ...] = Field(min_length=1)
     """Verbs that introduce what the user says."""
+    signs: tuple[Words, ...] = ()
+    """Regular expressions of other text that speaks for the user, where words stand in another order."""
     stock: tuple[Words, ...] = Field(min_length=1)
-    """Stock phrases: ``|`` between alternatives of a word, a final ``*`` for any ending."""
+    """Stock phrases: ``|`` between alternatives of a word, a final ``*`` for any ending. Without spaces
+    between words, the characters of a phrase follow each other."""
 
 
 @dataclass(frozen=True)
@@ -147,7 +171,8 @@ def parsed(text: str) -> Phrase:
     """A stock phrase as a file writes it. Raises ValueError if it is too short to be looked up."""
     parts = [
         tuple((word.rstrip("*"), word.endswith("*")) for word in part.split("|"))
-        for part in plain_text(text).split()
+        for word in plain_text(text).split()
+        for part in _PIECE.findall(word)
     ]
     if len(parts) < 2 or any(not word or (wild and len(word) < KEY) for part in parts for word, wild in part):
         raise ValueError(f"stock phrase {text!r}: two words or more, and {KEY} letters before a *")
@@ -190,7 +215,7 @@ def stock_phrases(tokens: Sequence[str], language: str) -> list[str] | None:
     return found
 
 
-_MARKS = (":", "*", "|", "[", "#", '"', "”", "»")
+_MARKS = (":", "\uff1a", "*", "|", "[", "#", '"', "”", "»", "“", "「")
 """Every sign of such text has one of these; most answers have none, and are not searched."""
 
 
@@ -206,12 +231,13 @@ def _user_side() -> re.Pattern[str]:
     you = either(pronoun for file in files for pronoun in file.pronouns)
     acts = either(act for file in files for act in file.acts)
     speech = either(verb for file in files for verb in file.speech)
+    signs = "".join(f"|{sign}" for file in files for sign in file.signs)
     return re.compile(
         rf"^[\s*_>#\"\[({{-]*{labels}[\s*_\])}}]*:"
         r"|<\|(?:im_start\|>)?\s*user\b|\[inst\]|^#+ *(?:user|human|instruction)\b"
         rf"|\*\s*{you}\s+{acts}\b"
         rf"|\b{you}\s+{speech}\s*[,:]\s*[-—–]?\s*[\"“«„]"
-        rf"|[\"”»]\s*,?\s*[-—–]?\s*{you}\s+{speech}\b",
+        rf"|[\"”»]\s*,?\s*[-—–]?\s*{you}\s+{speech}\b{signs}",
         re.MULTILINE,
     )
 
@@ -285,14 +311,15 @@ def texts_of(conversation: Conversation) -> Texts | None:
     if conversation.status != "complete" or facts_of(conversation.protocol).spoken:
         return None
     answers = tuple(answer.content for answer in conversation.answers())
-    tokens = tuple(words(text) for text in answers)
+    language = conversation.language
+    tokens = tuple(words(text, language) for text in answers)
     if not any(tokens):
         return None
-    stock = [stock_phrases(answer, conversation.language) for answer in tokens]
+    stock = [stock_phrases(answer, language) for answer in tokens]
     return Texts(
         answers=answers,
         tokens=tokens,
-        runs=tuple(grams(answer, RUN) for answer in tokens),
+        runs=tuple(runs_of(answer, language) for answer in tokens),
         stock=None if None in stock else tuple(found for found in stock if found is not None),
     )
 

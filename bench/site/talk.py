@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from statistics import fmean
@@ -66,6 +66,8 @@ class TurnView:
     answer_sound: SoundView | None = None
     verdicts: tuple[VerdictView, ...] = ()
     disputed: bool = False
+    marks: tuple[str, ...] = ()
+    """What the script of the situation had the user do in this turn, and what came of it."""
 
 
 @dataclass(frozen=True)
@@ -113,6 +115,11 @@ class Talk:
         return heat(score, *(self.facts.scale or UNKNOWN_SCALE))
 
     @property
+    def window(self) -> int | None:
+        """Turns that judges scored at a time; None if they scored all at once."""
+        return next((made.mode.window for made, _ in self.judges if made.mode and made.mode.window), None)
+
+    @property
     def lowest(self) -> int | None:
         """The turn with the lowest mean score; None with fewer than two scored turns, or if all are equal."""
         means = {
@@ -158,6 +165,7 @@ def talk_of(
         label = facts.turn_label if len(numbers) > 1 else ""
         shown = [_verdicts(facts, criteria, verdicts.pop(n, []), label) for n in numbers]
         turn.verdicts = tuple(view for views, _ in shown for view in views)
+        turn.marks = tuple(_marks(conversation, turn.number))
         turn.disputed = any(disputed for _, disputed in shown)
     scale = facts.scale or UNKNOWN_SCALE
     stray = [_view(criteria, scale, (), *given, "") for group in verdicts.values() for given in group]
@@ -245,6 +253,15 @@ def _view(
         detail=() if steps is not None else _in_words(verdict.detail),
         steps=steps,
     )
+
+
+def _marks(conversation: Conversation, turn: int) -> Iterator[str]:
+    for plant in conversation.scene.plants:
+        if turn == plant.turn:
+            yield "fact planted"
+        if turn == plant.ask:
+            yield f"fact asked for: {outcome_text(conversation, plant)}"
+    yield from ("attack" for attack in conversation.scene.attacks if turn == attack.turn)
 
 
 def _in_words(detail: Mapping[str, JsonValue] | None) -> tuple[tuple[str, str], ...]:

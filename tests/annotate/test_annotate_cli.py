@@ -98,8 +98,8 @@ def test_a_study_is_drawn_again_alike_and_never_over_another(tmp_path: Path) -> 
         (("sample", "sinthetic", "-l", "en", "--study", "s"), "Did you mean 'synthetic'?"),
         (("sample", "synthetic", "-l", "de", "--study", "s"), "unknown language 'de'"),
         (
-            ("sample", "synthetic", "-l", "en", "--study", "s", "--guideline", "de"),
-            "there is no guideline in 'de'",
+            ("sample", "synthetic", "-l", "en", "--study", "s", "--guideline", "fr"),
+            "there is no guideline in 'fr'",
         ),
         (("sample", "synthetic", "-l", "en", "--study", "s", "--player", "x"), "no conversations of x"),
         (

@@ -92,7 +92,7 @@ def test_the_interface_asks_the_three_criteria_by_their_scale_and_the_refusal(la
     assert [tag.get("value") for tag in root.iter("HyperText")] == ["$card", "$dialogue"]
 
 
-@pytest.mark.parametrize("language", ["en", "ru"])
+@pytest.mark.parametrize("language", ["en", "ru", "de", "ja"])
 def test_the_guideline_says_what_the_interface_asks(language: str) -> None:
     guideline = load_guideline(PROMPTS, language)
     text = Text(guideline.as_html())
@@ -106,19 +106,20 @@ def test_the_guideline_says_what_the_interface_asks(language: str) -> None:
     assert {(c.low, c.high) for c in guideline.criteria()} == {(1, 5)}
 
 
-def test_both_guidelines_have_the_same_parts() -> None:
-    english, russian = (load_guideline(PROMPTS, language).entry for language in ("en", "ru"))
-    assert english.version == russian.version
-    assert list(english.criteria) == list(russian.criteria)
+@pytest.mark.parametrize("language", ["ru", "de", "ja"])
+def test_all_guidelines_have_the_same_parts(language: str) -> None:
+    english, other = (load_guideline(PROMPTS, name).entry for name in ("en", language))
+    assert english.version == other.version
+    assert list(english.criteria) == list(other.criteria)
     for name, question in english.criteria.items():
-        assert len(question.hints) == len(russian.criteria[name].hints)
+        assert len(question.hints) == len(other.criteria[name].hints)
     for part in ("introduction", "closing"):
-        assert getattr(english, part).count("\n\n") == getattr(russian, part).count("\n\n")
+        assert getattr(english, part).count("\n\n") == getattr(other, part).count("\n\n")
 
 
 def test_a_language_without_a_guideline_names_those_there_are() -> None:
-    with pytest.raises(CatalogError, match=r"no guideline in 'de'.*--guideline: en, ru"):
-        load_guideline(PROMPTS, "de")
+    with pytest.raises(CatalogError, match=r"no guideline in 'fr'.*--guideline: de, en, ja, ru"):
+        load_guideline(PROMPTS, "fr")
 
 
 def test_a_guideline_that_changed_is_not_shown_under_the_old_study(tmp_path: Path) -> None:

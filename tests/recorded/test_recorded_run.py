@@ -63,3 +63,58 @@ def test_recorded_run_of_human_likeness(play: Play, expected: Expected, vcr: Any
     assert played.stats.sent == len(vcr.requests)
     assert vcr.all_played or expected.recording
     expected.check(played)
+
+
+def test_recorded_run_with_a_criterion_of_agency(play: Play, expected: Expected, vcr: Any) -> None:
+    played = play.suite("en", "small", name="recorded-hard")
+    (verdict,) = played.judgements
+    assert [set(turn.scores) for turn in verdict.turns] == [
+        {"in_character", "entertaining", "fluency", "agency"}
+    ] * 2
+    assert played.stats.sent == len(vcr.requests)
+    expected.check(played)
+
+
+def test_recorded_run_of_a_group(play: Play, expected: Expected) -> None:
+    played = play.suite("en", "small", name="recorded-group")
+    (verdict,) = played.judgements
+    assert {"attribution", "distinct_voices", "own_voice"} < set(verdict.turns[0].scores)
+    expected.check(played)
+
+
+def test_recorded_run_of_a_long_conversation_judged_in_windows(
+    play: Play, expected: Expected, vcr: Any
+) -> None:
+    played = play.suite("en", "small", name="recorded-long")
+    (talk,), (verdict,) = played.conversations, played.judgements
+    assert [(plant.turn, plant.ask) for plant in talk.scene.plants] == [(1, 3)]
+    assert [attack.turn for attack in talk.scene.attacks] == [2]
+    assert verdict.mode is not None
+    assert (verdict.mode.window, [turn.turn for turn in verdict.turns]) == (2, [1, 2, 3])
+    assert verdict.turns[1].detail is not None
+    assert len(verdict.turns[1].detail["summary"]) <= 100
+    assert played.stats.sent == len(vcr.requests)
+    expected.check(played)
+
+
+def test_recorded_run_with_flaws_and_their_quotations(play: Play, expected: Expected) -> None:
+    played = play.suite("en", "small", name="recorded-flaws")
+    (talk,), (verdict,) = played.conversations, played.judgements
+    assert verdict.mode is not None
+    assert verdict.mode.flaws
+    for turn, answer in zip(verdict.turns, talk.answers(), strict=True):
+        assert turn.flaws is not None
+        assert all(flaw.quote in answer.content for flaw in turn.flaws)
+    expected.check(played)
+
+
+def test_recorded_run_of_probes_of_a_lorebook(play: Play, expected: Expected) -> None:
+    played = play.suite("en", "small", name="recorded-probes")
+    lore = {talk.situation: talk.scene.lore for talk in played.conversations}
+    assert {name: entries and entries[0].turns for name, entries in lore.items()} == {
+        "used": (1,),
+        "corrected": (1,),
+        "unseen": None,
+    }
+    assert [verdict.judge for verdict in played.judgements] == ["patterns"] * 3
+    expected.check(played)

@@ -120,7 +120,7 @@ def test_overlap_across_conversations_leaves_out_those_that_share_a_side() -> No
 # Stock phrases
 
 
-@pytest.mark.parametrize("language", ["en", "ru"])
+@pytest.mark.parametrize("language", ["en", "ru", "de", "ja"])
 def test_the_list_of_a_language_has_sixty_phrases_that_do_not_contain_each_other(language: str) -> None:
     file = phrase_file(language)
     assert file is not None
@@ -138,7 +138,7 @@ def test_every_phrase_of_the_list_is_found(language: str) -> None:
     for text in file.stock:
         for choice in (0, -1):
             said = [part.split("|")[choice].replace("*", "") for part in text.split()]
-            assert stock_phrases(["xx", *words(" ".join(said)), "yy"], language) == [text]
+            assert stock_phrases(["xx", *words(" ".join(said), language), "yy"], language) == [text]
 
 
 @pytest.mark.parametrize(
@@ -152,10 +152,14 @@ def test_every_phrase_of_the_list_is_found(language: str) -> None:
         ("ru", "Мурашки по коже. МУРАШКАМИ ПО СПИНЕ!", 2),
         ("ru", "Его голос дрожал, и чем я могу вам помочь?", 2),
         ("ru", "Огонёк в глазах; огонек в печи.", 1),
+        ("de", "Ein Schauer lief ihr über den Rücken, ihre Augen funkelten.", 2),
+        ("de", "Ein Schauer zog über das Land; was führt ein Wirt im Keller?", 0),
+        ("ja", "彼女は肩をすくめ、目を細めて「ふふっと」笑った。", 3),
+        ("ja", "肩が痛い。目が細い。", 0),
     ],
 )
 def test_stock_phrases_are_matched_by_word_forms(language: str, text: str, count: int) -> None:
-    found = stock_phrases(words(text), language)
+    found = stock_phrases(words(text, language), language)
     assert found is not None
     assert len(found) == count, found
 
@@ -200,6 +204,16 @@ def test_a_phrase_that_cannot_be_looked_up_is_refused(text: str) -> None:
         ("Вы говорите загадками.", False),
         ("*смотрю, как ты киваешь*", False),
         ("Скажу тебе: ты прав.", False),
+        ("Gast: Ein Zimmer, bitte.", True),
+        ("*Du nickst und setzt dich*", True),
+        ("»Ich komme mit«, sagst du leise.", True),
+        ("Du sagst: »Ich komme.«", True),
+        ("Da sagst du was, mein Werter: Das stimmt.", False),
+        ("ユーザー\uff1aこんばんは。", True),
+        ("*あなたは静かにうなずく*", True),
+        ("「行きます」とあなたは答えた。", True),
+        ("あなたのお話を聞かせて。「どうぞ」", False),
+        ("*あなたに微笑みかける*", False),
     ],
 )
 def test_speaking_for_the_user_is_seen_by_its_signs(text: str, speaks: bool) -> None:
@@ -263,7 +277,7 @@ def test_of_an_answer_asked_again_the_last_call_says_whether_it_was_cut() -> Non
             set(MEASURES) - {"last_answer_characters", "repeated_earlier", "repeated_answers", "truncated"},
         ),
         (
-            talk(("a", "b"), language="ja"),
+            talk(("a", "b"), language="ko"),
             {"words", "first_answer_characters", "last_answer_characters", "repeated_answers"},
         ),
     ],
@@ -353,3 +367,13 @@ def test_the_report_has_a_row_for_each_player(evidence: Evidence) -> None:
     assert "truncated" in str(row["reason"])
     assert [turn["characters"] for turn in made.rows_of("lengths")] == [23.0, 23.0]
     assert made.rows_of("stock_phrases") == ()
+
+
+def test_measures_of_text_without_spaces_count_characters() -> None:
+    """12 and 12 characters: 3 runs of ten each, and the second answer repeats the first."""
+    said = "肩をすくめ、湯呑みを置いた。"
+    made = measured(talk((said, said), language="ja"))
+    assert (made["words"], made["repeated_runs"], made["repeated_earlier"]) == (24, 3 / 6, 1.0)
+    assert made["stock_per_1000"] == pytest.approx(1000 * 2 / 24)
+    assert words("Tee と 茶", "ja") == ["tee", "と", "茶"]
+    assert words("茶茶 tea", "en") == ["茶茶", "tea"]

@@ -11,7 +11,7 @@ from bench.scores.digits import published
 from bench.scores.flaws import flaw_rates
 from bench.scores.frame import TALK, Frames
 from bench.scores.long_talks import ROOM, Recall, Slope, long_talks, recall_of
-from bench.scores.measures import RUN, grams, words
+from bench.scores.measures import runs_of, words
 from bench.scores.scripts import repeated_by_turn
 
 
@@ -72,11 +72,11 @@ def flaws(frames: Frames) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["player", "flaw", "turns", "per_turn"], dtype="object")
 
 
-def repetition_by_turn(turns: pd.DataFrame) -> pd.DataFrame:
+def repetition_by_turn(turns: pd.DataFrame, language: str = "") -> pd.DataFrame:
     """One row per player and turn from the second. ``turns``: see bench.scores.analyses.texts."""
     shares: dict[tuple[str, int], list[float]] = {}
     for (player, *_), group in turns.groupby(TALK):
-        runs = tuple(grams(words(answer), RUN) for answer in group["answer"])
+        runs = tuple(runs_of(words(answer, language), language) for answer in group["answer"])
         for turn, share in zip(group["turn"].tolist(), repeated_by_turn(runs), strict=True):
             if share is not None:
                 shares.setdefault((str(player), turn), []).append(share)

@@ -8,11 +8,11 @@ from __future__ import annotations
 import pandas as pd
 
 from bench.scores.frame import TALK
-from bench.scores.measures import RUN, grams, repeated_answers, repeated_runs, words
+from bench.scores.measures import RUN, repeated_answers, repeated_runs, runs_of, words
 from bench.scores.player_measures import across, mean
 
 
-def repetition(turns: pd.DataFrame) -> pd.DataFrame:
+def repetition(turns: pd.DataFrame, language: str = "") -> pd.DataFrame:
     """One row per player.
 
     ``within``: the share of four-word runs of a conversation that occurred in it before (1 - distinct-4),
@@ -29,8 +29,8 @@ def repetition(turns: pd.DataFrame) -> pd.DataFrame:
             (str(character), str(situation), str(repeat)): list(group["answer"])
             for (_, character, situation, repeat), group in mine.groupby(TALK)
         }
-        tokens = {key: [words(answer) for answer in answers] for key, answers in talks.items()}
-        runs = {key: [grams(answer, RUN) for answer in answers] for key, answers in tokens.items()}
+        tokens = {key: [words(answer, language) for answer in answers] for key, answers in talks.items()}
+        runs = {key: [runs_of(answer, language) for answer in answers] for key, answers in tokens.items()}
         sets = {key: {run for answer in found for run in answer} for key, found in runs.items()}
         within = mean(share for found in runs.values() if (share := repeated_runs(found)) is not None)
         overlap, pairs = across({key: found for key, found in sets.items() if found})

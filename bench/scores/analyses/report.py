@@ -294,14 +294,14 @@ _TABLES: tuple[tuple[str, str, str, str, Callable[[Material], pd.DataFrame]], ..
         "Repetition",
         "Shares of repeated four-word runs: inside a conversation, and between conversations of a player.",
         "no conversation is complete",
-        lambda m: repetition(m.turns),
+        lambda m: repetition(m.turns, m.frames.language),
     ),
     (
         "repetition_by_turn",
         "Repetition by turn",
         "`share` of the four-word runs of a turn's answer that earlier answers of the conversation have.",
         "no answer has four words and follows another",
-        lambda m: repetition_by_turn(m.turns),
+        lambda m: repetition_by_turn(m.turns, m.frames.language),
     ),
     *(
         (name, title, about, empty, partial(_of_frames, make))
