@@ -80,7 +80,6 @@ def pytest_collection_finish() -> None:
 
 
 ONCE = {
-    "bench.boards.loading": ["board_of"],
     "bench.site.evidence": ["report", "robust_board", "criteria_alone", "shipped"],
     "bench.site.chart_pages": ["renderings"],
 }
@@ -88,7 +87,18 @@ ONCE = {
 
 
 @pytest.fixture(scope="session")
-def quick_sites(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+def quick_boards(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Boards of equal evidence are computed once, over all worker processes."""
+    from bench.scores.board import board_of
+
+    once = computed_once(shared_folder(tmp_path_factory), board_of)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("bench.boards.loading.board_of", once)
+        yield
+
+
+@pytest.fixture(scope="session")
+def quick_sites(tmp_path_factory: pytest.TempPathFactory, quick_boards: None) -> Iterator[None]:
     """Sites of tests share what MkDocs renders and compiled templates, over all worker processes.
 
     Numbers and charts of boards with equal evidence are made once.

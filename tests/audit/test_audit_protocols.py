@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -20,15 +22,22 @@ from tests.tiny import FakeChat, edit
 MAKERS = {"pingpong_v1": make_v1, "human_likeness": make_likeness, "pingpong_long": make_long}
 
 
-@pytest.fixture(params=sorted(MAKERS))
-def other(request: pytest.FixtureRequest, tmp_path: Path) -> Other:
+@pytest.fixture(scope="session", params=sorted(MAKERS))
+def played_other(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Other:
     """A bench in miniature that two players have played, with its board."""
-    made = MAKERS[request.param](tmp_path / "other")
+    made = MAKERS[request.param](tmp_path_factory.mktemp("audit-other") / "other")
     protocol = made.made()
     plan = make_plan(protocol, made.tree, ["bard", "actor"], protocol.suite.judges)
     asyncio.run(run_plan(protocol, plan, made.tree, FakeChat().ask))
     write_board(made.tree, load_board(made.tree, made.suite, "en", prompts=all_suites(made.prompts)).board)
     return made
+
+
+@pytest.fixture
+def other(played_other: Other, tmp_path: Path) -> Other:
+    """A copy of it for one test to spoil."""
+    shutil.copytree(played_other.root, tmp_path / "other")
+    return replace(played_other, root=tmp_path / "other")
 
 
 def found(other: Other) -> dict[str, set[str]]:

@@ -6,7 +6,10 @@ import json
 import shutil
 from pathlib import Path
 
+import pytest
+
 from bench.records import Failure, sealed
+from bench.scores.board import board_of
 from tests.cli.conftest import ALL, TALKS, Bench, models_asked
 from tests.scripted_server import ScriptedServer
 from tests.tiny import Tiny, bytes_below, play_all
@@ -120,7 +123,8 @@ def test_a_board_as_a_table_says_what_it_is_of(bench: Bench, done: Tiny) -> None
     assert "Bard" in out or "bard" in out
 
 
-def test_a_board_is_the_same_every_time(bench: Bench, done: Tiny) -> None:
+def test_a_board_is_the_same_every_time(bench: Bench, done: Tiny, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bench.boards.loading.board_of", board_of)  # tests of sites share what it returns
     words = ["board", "tiny", "-l", "en", "--format", "json", *done.options()]
     assert bench(*words).out == bench(*words).out
 
