@@ -68,8 +68,8 @@ def read_probes(folder: Path, character: str, root: Path) -> Iterator[Item]:
     if unknown := sorted(tables.keys() - {"probe"}):
         raise CatalogError(f"unknown key {unknown[0]!r}", where=str(path), hint=hint)
     seen: set[str] = set()
-    for number, table in zip(starts, tables.get("probe", ()), strict=True):
-        where = f"{path}:{number}"
+    for number, probe in zip(starts, tables.get("probe", ()), strict=True):
+        table, where = dict(probe), f"{path}:{number}"
         name = checked_id(str(table.pop("id", "")), where)
         if name in seen:
             raise CatalogError(f"duplicate probe {name!r}", where=where, hint="Give each probe its own id.")

@@ -7,7 +7,8 @@ import json
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args, get_origin
 
@@ -54,13 +55,20 @@ def read_text(path: Path, hint: str = CHECK_PATH, *, root: Path | None = None, m
         raise CatalogError(fault, where=str(path), hint="Save the file as UTF-8.") from None
 
 
-def read_toml(path: Path, hint: str = CHECK_PATH, *, root: Path | None = None) -> dict[str, Any]:
-    """The tables of a file. Raises CatalogError where it cannot be read or is not TOML (line, column)."""
+def read_toml(path: Path, hint: str = CHECK_PATH, *, root: Path | None = None) -> Mapping[str, Any]:
+    """The tables of a file, which other callers share. Raises CatalogError where it cannot be read or is not
+    TOML (line, column)."""
     try:
-        return tomllib.loads(read_text(path, hint, root=root))
+        return _tables(read_text(path, hint, root=root))
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         fault = f"malformed TOML: {error}" if isinstance(error, ValueError) else "nested too deeply"
         raise CatalogError(fault, where=str(path), hint="Fix the syntax at that place.") from None
+
+
+@lru_cache(maxsize=512)
+def _tables(text: str) -> Mapping[str, Any]:
+    """``text`` parsed once: many suites play the same cards."""
+    return tomllib.loads(text)
 
 
 def located(path: Path | str, key: Sequence[int | str], text: str) -> str:
@@ -224,6 +232,13 @@ def toml_value(value: object) -> str:
             return json.dumps(value)
 
 
+def did_you_mean(name: str, known: Collection[str]) -> str:
+    """A question that offers the name nearest to ``name``; empty if none is near."""
+    cutoff = 0.75 if len(name) <= SHORT_NAME else 0.5
+    near = difflib.get_close_matches(name, sorted(known), n=1, cutoff=cutoff)
+    return f"Did you mean {near[0]!r}?" if near else ""
+
+
 def unknown_name(name: str, known: Collection[str], kind: str, where: str) -> CatalogError:
     """The error for a name that does not exist, with the nearest that does, or with all of them.
 
@@ -234,9 +249,8 @@ def unknown_name(name: str, known: Collection[str], kind: str, where: str) -> Ca
         where: Where the names come from.
     """
     names = sorted(known)
-    near = difflib.get_close_matches(name, names, n=1, cutoff=0.75 if len(name) <= SHORT_NAME else 0.5)
-    if near:
-        hint = f"Did you mean {near[0]!r}?"
+    if hint := did_you_mean(name, names):
+        pass
     elif not names:
         hint = ""
     elif len(names) <= MOST_LISTED:

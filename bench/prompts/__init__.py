@@ -83,7 +83,7 @@ class PromptSet:
         self.language = language
         files = {role: template_file(folder, role, language) for role in roles}
         self._paths = {role: path for role, (path, _) in files.items()}
-        self._names = {role: language_name(language, written) for role, (_, written) in files.items()}
+        self._written = {role: written for role, (_, written) in files.items()}
         self._texts = {
             role: read_text(path, MISSING, root=folder.parent, most=MOST_TEMPLATE)
             for role, path in self._paths.items()
@@ -155,7 +155,8 @@ class PromptSet:
     def render(self, role: str, **variables: object) -> str:
         """The template of ``role`` with ``variables`` and the language. Raises CatalogError."""
         try:
-            named = {"language": self.language, "language_name": self._names[role]}
+            name = language_name(self.language, self._written[role])
+            named = {"language": self.language, "language_name": name}
             return _sandbox().rendered(self._templates[role], named | variables)
         except (TemplateError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
             raise CatalogError(

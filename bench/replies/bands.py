@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from bench.replies.faults import ReplyFault, in_order, listed, shown
+from bench.replies.later import Later
 from bench.replies.objects import json_object, settled
 from bench.replies.values import in_range, integer, reason
 
@@ -15,7 +15,7 @@ Band = tuple[int, int]
 """Lowest and highest score of a band, both included."""
 
 KEYS: Final = ("analysis", "band", "score")
-_ENDS: Final = re.compile(r"(?<![0-9.])([0-9]{1,3})\s*+(?:-|–|—|to|до)\s*+([0-9]{1,3})(?![0-9.])")
+_ENDS: Final = Later(r"(?<![0-9.])([0-9]{1,3})\s*+(?:-|–|—|to|до)\s*+([0-9]{1,3})(?![0-9.])")
 
 
 @dataclass(frozen=True)

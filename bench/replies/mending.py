@@ -11,29 +11,30 @@ from collections.abc import Collection
 from typing import Any, Final, Literal
 
 from bench.replies.decode import MAX_DEPTH, Decoded
+from bench.replies.later import Later
 
 _CLOSERS: Final = {'"': '"', "'": "'", "“": '”"', "”": "”", "‘": "’'"}
 _QUOTED_KEY = r"""(?:"[\w .-]{1,60}"|'[\w .-]{1,60}'|“[\w .-]{1,60}[”"])\s*+:"""
 _KEY = rf"(?:{_QUOTED_KEY}|[A-Za-z_]\w{{0,60}}\s*+:)"
-_COMMENT: Final = re.compile(r"//[^\n]{0,300}+(?=\n|\Z)|\#[^\n]{0,300}+(?=\n|\Z)|/\*[^*]{0,300}+\*/")
-_NEXT_KEY: Final = re.compile(_KEY)
-_NEXT_OBJECT: Final = re.compile(r"\{")
-_SPACE: Final = re.compile(r"\s*+")
-_BARE_KEY: Final = re.compile(r"[A-Za-z_]\w{0,60}")
-_LITERAL: Final = re.compile(
+_COMMENT: Final = Later(r"//[^\n]{0,300}+(?=\n|\Z)|\#[^\n]{0,300}+(?=\n|\Z)|/\*[^*]{0,300}+\*/")
+_NEXT_KEY: Final = Later(_KEY)
+_NEXT_OBJECT: Final = Later(r"\{")
+_SPACE: Final = Later(r"\s*+")
+_BARE_KEY: Final = Later(r"[A-Za-z_]\w{0,60}")
+_LITERAL: Final = Later(
     r"-?(?:0|[1-9][0-9]{0,30})(?:\.[0-9]{1,30})?(?:e[+-]?[0-9]{1,3})?(?!\w)|(?:true|false|null|none)\b",
     re.IGNORECASE,
 )
 _WORDS: Final = {"true": True, "false": False, "null": None, "none": None}
-_DOUBTFUL: Final = re.compile(r"[0-9]|\b(?:true|false|or)\b", re.IGNORECASE)
+_DOUBTFUL: Final = Later(r"[0-9]|\b(?:true|false|or)\b", re.IGNORECASE)
 """In a comment: perhaps another value."""
-_PAIR: Final = re.compile(r"""["'“][\w ]{1,60}["'”]\s*+:""")
+_PAIR: Final = Later(r"""["'“][\w ]{1,60}["'”]\s*+:""")
 """In a string with quotes that are not escaped: perhaps the rest of the object."""
-_NO_QUOTE: Final = re.compile(r"(?<=[^\W_])['’](?=[^\W_])|(?<=[0-9])[\"”'](?=[ -]\w)")
+_NO_QUOTE: Final = Later(r"(?<=[^\W_])['’](?=[^\W_])|(?<=[0-9])[\"”'](?=[ -]\w)")
 """An apostrophe or an inch mark."""
-_OPENS: Final = re.compile(r"(?<![^\s(\[{*_/—–-])\S\S")
+_OPENS: Final = Later(r"(?<![^\s(\[{*_/—–-])\S\S")
 """A quote that can begin a quotation."""
-_ESCAPED: Final = re.compile(r'\\(.)|"', re.DOTALL)
+_ESCAPED: Final = Later(r'\\(.)|"', re.DOTALL)
 _ENDS: Final = {
     "key": re.compile(r"\s*+:"),
     "value": re.compile(
@@ -147,7 +148,7 @@ class _Mender:
             return False
         return True
 
-    def _separate(self, follows: re.Pattern[str]) -> None:
+    def _separate(self, follows: Later) -> None:
         """Pass the comma before the next entry; it may be missing, or stand before the end."""
         self._skip()
         char = self.text[self.pos]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any, Final
 
 from bench.replies.decode import MAX_DEPTH, Decoded, cleaned, strictly
 from bench.replies.faults import ReplyFault, shown
+from bench.replies.later import Later
 from bench.replies.mending import mended
 from bench.replies.reasoning import MARKERS, Separated, answer_start, bare, last_closing
 from bench.replies.scan import Scan, Span, outside, scan
@@ -16,7 +16,7 @@ from bench.replies.scan import Scan, Span, outside, scan
 MAX_TRIED: Final = 1_000
 """Values tried, counted from the end of a reply; earlier ones are ignored."""
 
-_FENCE: Final = re.compile(r"(?:```|~~~)[ \t]*+\w*")
+_FENCE: Final = Later(r"(?:```|~~~)[ \t]*+\w*")
 _MALFORMED: Final = (
     "The JSON in the reply is malformed. Escape quotation marks inside strings, and write numbers, true and"
     " false plainly."

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from bench.replies.later import Later
 from bench.replies.unspaced import UNSPACED, asks, denied_after, inexact, left_out, pieces
 from bench.suites.languages import script_of
 
@@ -60,15 +61,15 @@ _DASHES_AND_QUOTES = str.maketrans(
         "ё": "е",
     }
 )
-_SENTENCE = re.compile(r"[^.!?;…。\n]+[.!?;…。]*")
-_WORD = re.compile(r"[^\W_]+(?:['-][^\W_]+)*")
-_REST_OF_WORD = re.compile(rf"(?<=\w)[^\W{UNSPACED}]+")
+_SENTENCE = Later(r"[^.!?;…。\n]+[.!?;…。]*")
+_WORD = Later(r"[^\W_]+(?:['-][^\W_]+)*")
+_REST_OF_WORD = Later(rf"(?<=\w)[^\W{UNSPACED}]+")
 _NEGATIONS = _words(
     "not no never neither nor without cannot hardly isn't aren't wasn't weren't don't doesn't didn't won't"
     " can't wouldn't couldn't не нет ни никогда без кроме вовсе отнюдь"
     " nicht kein keine keinen keinem keiner keines nie niemals weder ohne ausser keinesfalls keineswegs"
 )
-_INTERJECTION = re.compile(
+_INTERJECTION = Later(
     r"\b(?:nichts|niemand|kein\w*) (?:anderes? )?(?:als|ausser)\b"
     r"|\b(?:no|нет|не-а)(?=\s*[,!-])|\b(?:nothing|no one|nobody|none|no other) (?:but|except|other than)\b"
     r"|\b(?:не кто|не что) ин\w+,? как\b|\bпока\b[^,;:]{0,40}\bне\b"
@@ -79,7 +80,7 @@ _FAR_NEGATIONS = _NEGATIONS - {"no", "without", "без", "кроме", "ohne", 
     " никаких niemand nichts"
 )
 """Words that negate a match from anywhere in its clause."""
-_BARRED = re.compile(
+_BARRED = Later(
     r"\b(?:any(?:thing|one|body|where)|every(?:thing|one|body)|all) (?:but|except)\b"
     r"|\b(?:instead of|least of all|let alone|much less)\b"
     r"|\b(?:rather|less|more|fewer|older|younger|other|better|worse) (?:\w+ )?than\b"
@@ -87,27 +88,27 @@ _BARRED = re.compile(
     r"|\b(?:alles|jeder|alle) ausser\b|\b(?:mehr|weniger|älter|jünger|lieber|eher) als\b"
 )
 """Words before a match that leave it out."""
-_INEXACT = re.compile(
+_INEXACT = Later(
     r"\b(?:or so|give or take|at least|at most|up to|almost|nearly|roughly|approximately|почти|примерно"
     r"|приблизительно|около|ungefähr|etwa|beinahe|mindestens|höchstens|knapp)\b"
 )
 """Words that keep a right answer from being exact; a wrong one stays wrong."""
-_ALMOST = re.compile(
+_ALMOST = Later(
     r"\bfast (?:\d|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf|ein\w*und|hundert|tausend)\w*$"
 )
 """German for "almost", which is another word in English, so it counts before a number only."""
-_CLAUSE = re.compile(
+_CLAUSE = Later(
     r"[,;:()\"]|\s-+\s(?!(?:это )?не\b)|\b(?:and|but|however|though|although|yet|because|since|while|who"
     r"|which|и|а|но|зато|однако|хотя|потому|поэтому|und|aber|sondern|jedoch|weil|denn|obwohl)\b|、"
 )
 """Where a clause ends: a negation does not reach across."""
-_EVEN = re.compile(r"\b(?:even|даже)\b")
+_EVEN = Later(r"\b(?:even|даже)\b")
 """A clause with one of these belongs to the clause before it ("none, even ...")."""
-_PRAISE = re.compile(
+_PRAISE = Later(
     r"\W+(?:\w+ ){0,2}(?:(?:better|finer|greater|worse|more \w+)\b|\w+er (?:\w+ ){0,2}than\b|лучш|прекраснее)"
 )
 """What makes a phrase such as "never heard" praise: "a finer speech"."""
-_HEDGES = re.compile(
+_HEDGES = Later(
     r"\b(?:maybe|perhaps|might|possibly|probably|not sure|unsure|i think|i guess|i suppose|i believe|either"
     r"|used to|formerly|i wish|if i (?:were|was|had|could)|some say"
     r"|может|возможно|наверное|наверно|кажется|вероятно|вроде|не уверен\w*|либо|пожалуй|должно быть|то ли"

@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
+from bench.replies.later import Later
+
 _LT = r"(?:<|&lt;|&#0*+60;|&#x0*+3c;|\uff1c|\\u003c)"
 _GT = r"(?:>|&gt;|&#0*+62;|&#x0*+3e;|\uff1e|\\u003e)"
 _BAR = r"[|\uff5c]"
@@ -30,7 +32,7 @@ _START = r"(?=[<&\uff1c\\\\\[◁【])"
 _QUOTES: Final = frozenset(('""', "''", "``", "“”", "‘’"))
 
 _FLAGS = re.IGNORECASE
-OPENING: Final = re.compile(
+OPENING: Final = Later(
     rf"{_START}(?:{_LT}\s{{0,3}}(?:{_MACHINE}|(?P<word>{_WORDS})){_ATTRIBUTES}\s{{0,3}}{_GT}"
     rf"|◁\s{{0,3}}{_TOKEN}\s{{0,3}}▷|\[THINK\]|(?P<aside>\[{_TOKEN}\]|【{_TOKEN}】)|<unused94>(?:thought)?"
     rf"|<{_BAR}?(?:begin|start){_JOIN}(?:of{_JOIN})?{_TOKEN}{_BAR}?>"
@@ -48,15 +50,15 @@ _CLOSE = (
     rf"|<{_BAR}/{_TOKEN}{_BAR}>|<{_BAR}?end{_JOIN}(?:of{_JOIN})?{_TOKEN}{_BAR}?>|<{_BAR}{_TOKEN}{_JOIN}end{_BAR}>"
     rf"|<\|inner_suffix\|>|<channel\|>|{_FINAL})"
 )
-CLOSING: Final = re.compile(_START + _CLOSE, _FLAGS)
+CLOSING: Final = Later(_START + _CLOSE, _FLAGS)
 """Ends a reasoning block whose opening mark was in the prompt and not in the reply."""
 
-_BLOCK_END: Final = re.compile(_CLOSE, _FLAGS)
-_CHANNEL_END: Final = re.compile(rf"<\|(?:end|call)\|>|{_FINAL}", _FLAGS)
-MARKERS: Final = re.compile(r"<[|\uff5c][\w\u2581]{1,40}[|\uff5c]>(?:assistant\b)?")
+_BLOCK_END: Final = Later(_CLOSE, _FLAGS)
+_CHANNEL_END: Final = Later(rf"<\|(?:end|call)\|>|{_FINAL}", _FLAGS)
+MARKERS: Final = Later(r"<[|\uff5c][\w\u2581]{1,40}[|\uff5c]>(?:assistant\b)?")
 """Special tokens of chat templates that were left in the text: neither answer nor prose."""
 
-_MARK: Final = re.compile(rf"(?P<open>{OPENING.pattern})|(?P<close>{CLOSING.pattern})", _FLAGS)
+_MARK: Final = Later(rf"(?P<open>{OPENING.pattern})|(?P<close>{CLOSING.pattern})", _FLAGS)
 _STRIPPED_CHANNELS = ("analysis", "assistantfinal")
 _FOLD = (
     r"<details\b(?:[^<>]{0,200}\breasoning\b[^<>]{0,200}>"
@@ -65,7 +67,7 @@ _FOLD = (
 _FENCE = r"```[ ]?(?:think(?:ing)?|thoughts?|reasoning)[ \t]*+\n"
 _LABEL = r"(?:\#{1,4}[ ]|\*\*|__)?"
 _LABEL_END = r"(?:\*\*|__)?:?(?:\*\*|__)?[ \t]*+\n"
-_BY_HEADINGS: Final = re.compile(
+_BY_HEADINGS: Final = Later(
     rf"\s*+(?:{_LABEL}(?:here(?:'s|[ ]is)[ ](?:my|a|the)[ ])?"
     rf"(?:thinking|thought|reasoning)(?:[ ]process)?{_LABEL_END}.*?\n[ \t]*+"
     rf"{_LABEL}(?:here(?:'s|[ ]is)[ ]my[ ])?(?:final[ ])?(?:answer|response|reply){_LABEL_END}"
@@ -74,13 +76,13 @@ _BY_HEADINGS: Final = re.compile(
     _FLAGS | re.DOTALL | re.VERBOSE,
 )
 """Reasoning from the first line on, under a heading of its own, up to the answer's heading, or folded."""
-_LONE_HEADING: Final = re.compile(
+_LONE_HEADING: Final = Later(
     rf"\s*+(?:{_LABEL}(?:here(?:'s|[ ]is)[ ](?:my|a|the)[ ])?(?:thinking|thought|reasoning)[ ]process"
     rf"{_LABEL_END}|thinking(?:\.\.\.|…)[ \t]*+\n|{_FOLD}|{_FENCE}|analysis(?-i:[A-Z]))",
     _FLAGS | re.VERBOSE,
 )
 """Starts such reasoning where no heading of an answer follows."""
-_WRAPPED: Final = re.compile(
+_WRAPPED: Final = Later(
     rf"{_LT}(?P<tag>(?:final_?)?(?:answer|response|output|reply|solution|conclusion|final)){_GT}"
     rf"(?P<text>.*?)(?:{_LT}/(?P=tag){_GT})?\Z",
     _FLAGS | re.DOTALL,

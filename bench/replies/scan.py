@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
+from bench.replies.later import Later
 from bench.replies.reasoning import CLOSING, OPENING, closing_after, mentioned
 
 _CLOSER: Final = {"{": "}", "[": "]"}
@@ -17,18 +18,18 @@ _OPENER: Final = {"}": "{", "]": "["}
 _START = r"(?:\[\s*+)?\{\s*+"
 _QUOTED = _START + r"(?:[\"'“”‘’}]|//|/\*|#|\Z)"
 _NAMED = _START + r"\w++\s*+:"
-_TOP: Final = re.compile(
+_TOP: Final = Later(
     rf"(?P<open>{OPENING.pattern})|(?P<close>{CLOSING.pattern})"
     rf"|(?P<quoted>{_QUOTED})|(?P<named>{_NAMED})|(?P<stray>[}}\]])",
     re.IGNORECASE,
 )
-_INSIDE: Final = re.compile(r"[\"'{}\[\]]")
-_QUOTED_START: Final = re.compile(_QUOTED)
+_INSIDE: Final = Later(r"[\"'{}\[\]]")
+_QUOTED_START: Final = Later(_QUOTED)
 _STRING_REST: Final = {
     '"': re.compile(r'(?:[^"\\]++|\\.)*+"', re.DOTALL),
     "'": re.compile(r"(?:[^'\\]++|\\.)*+'", re.DOTALL),
 }
-_AFTER_STRING: Final = re.compile(r"\s*+(?:[,:}\]]|\Z)")
+_AFTER_STRING: Final = Later(r"\s*+(?:[,:}\]]|\Z)")
 _KEPT_RANGES = 10_000
 _KEPT_KIDS = 20
 _MAX_STACK = 1_000

@@ -17,6 +17,7 @@ from pydantic.json_schema import SkipJsonSchema
 from pydantic_core import ErrorDetails, PydanticCustomError
 
 from bench.replies.faults import ReplyFault, in_order, shown
+from bench.replies.later import Later
 from bench.replies.objects import JsonReply, json_object, settled
 from bench.replies.values import boolean, in_range, integer
 
@@ -26,8 +27,8 @@ LOWEST, HIGHEST = 1, 5
 CHECKS: Final = ("content", "style", "naturalness")
 """Steps that are null after an earlier step has decided the score."""
 
-_MARKED: Final = re.compile(r"\[\[\s*+(-?[0-9]{1,9})\s*+\]\]")
-_LAST_WORDS: Final = re.compile(r"final\s++score\W{1,10}\[\[\s*+(-?[0-9]{1,9})\s*+\]\]\W*\Z", re.IGNORECASE)
+_MARKED: Final = Later(r"\[\[\s*+(-?[0-9]{1,9})\s*+\]\]")
+_LAST_WORDS: Final = Later(r"final\s++score\W{1,10}\[\[\s*+(-?[0-9]{1,9})\s*+\]\]\W*\Z", re.IGNORECASE)
 
 
 def _repaired(value: Any, info: ValidationInfo, read: Any, kind: str) -> Any:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
+
+from bench.replies.later import Later
 
 UNSPACED = (
     r"\u0e00-\u0eff\u1780-\u17ff\u2e80-\u2fdf\u3005-\u3007\u3040-\u30ff"
@@ -11,22 +12,20 @@ UNSPACED = (
 )
 """Character ranges of scripts that put no spaces between words: Thai, Lao, Khmer, kanji, kana."""
 
-_UNSPACED = re.compile(f"[{UNSPACED}]")
-_WORD = re.compile(r"[^\W_]+(?:['-][^\W_]+)*")
-_CLAUSE = re.compile(r"[、。,;:!?()「」『』]|けれど|だけど|ですが|だが")
-_NEGATED = re.compile(
+_UNSPACED = Later(f"[{UNSPACED}]")
+_WORD = Later(r"[^\W_]+(?:['-][^\W_]+)*")
+_CLAUSE = Later(r"[、。,;:!?()「」『』]|けれど|だけど|ですが|だが")
+_NEGATED = Later(
     r"(?:では|じゃ|で|とは|には|は)(?:ありませ|ございませ|ござら)|(?:では|じゃ|でも|とは)な(?:い(?!か)|く|か)|ませ[んぬ](?!か)"
     r"|(?<![少危切汚])(?<!違い)(?<!なら)(?:ない|なかった|ねえ)(?!か|と(?:いけ|なら|だめ))|なくて(?!は|も)"
     r"|[らわ](?:ぬ|ん)(?=$|よ|の|わ|ぞ|が)|(?:わけ|はず)が"
 )
 """Not negations: 少ない, 危ない, 切ない, なければならない, and what is asked (ないか)."""
-_ONLY = re.compile(r"しか|ほかなら|他なら|だけ")
-_LEFT_OUT = re.compile(r"^[^、。]{0,2}(?:以外|のかわり|の代わり|を除)")
-_INEXACT_BEFORE = re.compile(r"(?:およそ|おおよそ|約|ほぼ|だいたい|大体)\s?$")
-_INEXACT_AFTER = re.compile(
-    r"^[^、。]{0,2}(?:くらい|ぐらい|ほど|程度|以上|以下|あまり|余り|近く|足らず|前後)"
-)
-_ASKS = re.compile(r"(?:\?|(?<!じゃない)(?<!ではない)か(?:い|な|ね|しら)?[。!]*)\s*$")
+_ONLY = Later(r"しか|ほかなら|他なら|だけ")
+_LEFT_OUT = Later(r"^[^、。]{0,2}(?:以外|のかわり|の代わり|を除)")
+_INEXACT_BEFORE = Later(r"(?:およそ|おおよそ|約|ほぼ|だいたい|大体)\s?$")
+_INEXACT_AFTER = Later(r"^[^、。]{0,2}(?:くらい|ぐらい|ほど|程度|以上|以下|あまり|余り|近く|足らず|前後)")
+_ASKS = Later(r"(?:\?|(?<!じゃない)(?<!ではない)か(?:い|な|ね|しら)?[。!]*)\s*$")
 """Without a question mark, "...じゃないか" asserts."""
 
 

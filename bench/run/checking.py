@@ -12,7 +12,7 @@ from bench.errors import CatalogError
 from bench.prompts import PromptSet
 from bench.protocol_facts import facts_of
 from bench.protocols import protocol_for
-from bench.suites import Card, Situation, SuiteEntry, load_suite
+from bench.suites import Card, Situation, SuiteEntry, read_suite, suite_files
 from bench.suites.drafts import UNFINISHED
 from bench.suites.layers import entries_in, existing_layers, protocol_folders
 from bench.toml_entries import Entry, entry_faults, located, read_text, read_toml, unknown_name
@@ -73,6 +73,10 @@ def check_all(layers: Sequence[Path], models: Path) -> CheckReport:
                 report.add(*entry_faults(SuiteEntry, tables, str(path), text=text))
                 report.add(*_names(path, tables, text, layers, named))
     _check_templates(layers, protocols, report)
+    try:
+        suite_files(layers)  # each has a name of its own
+    except CatalogError as error:
+        report.add(error)
     for layer in layers:
         for path in sorted(path for name in protocols for path in (layer / name).glob("*.toml")):
             if str(path) not in report.faulty():
@@ -163,10 +167,10 @@ def _check_templates(layers: Sequence[Path], protocols: set[str], report: CheckR
                         report.add(error)
 
 
-def _check_suite(path: Path, layers: Sequence[Path], catalog: Catalog | None, report: CheckReport) -> None:
+def _check_suite(path: Path, layers: tuple[Path, ...], catalog: Catalog | None, report: CheckReport) -> None:
     """Check what a suite and its protocol make of each language: items, options, judges."""
     try:
-        suite = load_suite(layers, path.stem, check=False)
+        suite = read_suite(path, layers, check=False)
     except CatalogError as error:
         report.add(error)
         return

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+import re
 import time
 import tomllib
 from pathlib import Path
@@ -11,6 +13,7 @@ import pytest
 from bench.errors import CatalogError
 from bench.items import Item, read_probes
 from bench.protocols.card_probes import Probe
+from bench.replies import patterns
 from bench.replies.patterns import pattern_fault
 from bench.replies.probes import LONGEST, in_language, judged, normalised
 from bench.suites import load_suite
@@ -345,6 +348,36 @@ def test_unsafe_patterns_are_refused(pattern: str, fault: str) -> None:
         for text in ("a" * LONGEST, "a " * (LONGEST // 2), "cat " * (LONGEST // 4)):
             assert judged(text, "Who?", [pattern], []).verdict in ("pass", "unclear")
         assert time.process_time() - started < 10
+
+
+def test_patterns_that_need_no_whole_check_would_pass_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = random.Random(1)
+    pieces = [
+        "a",
+        "б",
+        "桃",
+        "7",
+        "?",
+        r"\b",
+        " ",
+        "[ab]",
+        "[",
+        "(?:",
+        "(?!",
+        "|",
+        ")",
+        ".",
+        r"\?",
+        r"\w*",
+        r"\w+",
+    ]
+    pieces += ["(?#neg)", r"(?<!\d)"]
+    made = {"".join(rng.choices(pieces, k=rng.randint(1, 7))) for _ in range(5000)}
+    quick = {pattern: pattern_fault(pattern) for pattern in made if patterns.PLAIN.fullmatch(pattern)}
+    assert len(quick) > 200
+    monkeypatch.setattr(patterns, "PLAIN", re.compile("(?!)"))
+    pattern_fault.cache_clear()
+    assert {pattern: pattern_fault(pattern) for pattern in quick} == quick
 
 
 def test_a_long_answer_takes_no_time() -> None:
