@@ -18,6 +18,8 @@ _count = itertools.count()
 _HOST = re.sub(r"[^A-Za-z0-9]", "", socket.gethostname())[:32] or "host"
 _TEMPORARY = re.compile(r"\.tmp-(?P<host>[A-Za-z0-9]+)-(?P<pid>\d+)-\d+")
 
+IGNORE_ALL = b"*"
+"""A line of a ``.gitignore`` that hides its whole folder."""
 MOST_BYTES = 100_000_000
 """Size limit of a file that someone else may have written."""
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0)
@@ -88,6 +90,20 @@ def _content(name: str, flags: int, most: int) -> bytes:
         return data
     finally:
         os.close(handle)
+
+
+def hide_from_git(folder: Path) -> None:
+    """Have git ignore everything in ``folder``. Raises StorageError."""
+    if not hidden_from_git(folder):
+        write_atomically(folder / ".gitignore", IGNORE_ALL + b"\n")
+
+
+def hidden_from_git(folder: Path) -> bool:
+    """Whether a ``.gitignore`` in ``folder`` ignores everything there."""
+    try:
+        return IGNORE_ALL in (folder / ".gitignore").read_bytes().splitlines()
+    except OSError:
+        return False
 
 
 def write_atomically(path: Path, data: bytes, *, replace: bool = True) -> bool:

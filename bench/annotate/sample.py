@@ -13,10 +13,12 @@ import numpy as np
 
 from bench.annotate.guideline import Guideline
 from bench.errors import UserError
+from bench.files import hide_from_git
 from bench.protocol_facts import facts_of
 from bench.records import Conversation, messages_sha256, sha256_of
 from bench.results import ResultsTree
 from bench.results.studies import StudyFile, StudyItem, find_study, study_folder, write_study
+from bench.toml_entries import did_you_mean
 
 SIZES = {"en": 250, "ru": 265}
 """Default number of conversations by language: as many as people rated for the paper."""
@@ -116,14 +118,19 @@ def draw_study(
     return Sample(file, len(pool))
 
 
-def save_new_study(results: Path, file: StudyFile) -> bool:
-    """Write a study that was drawn; returns False if the same study exists. Raises UserError for another."""
+def save_new_study(results: Path, file: StudyFile, *, private: bool = False) -> bool:
+    """Write a study that was drawn; returns False if the same study exists. Raises UserError for another.
+
+    ``private``: have git ignore it.
+    """
     if find_study(results, file.study) not in (None, file):
         raise UserError(
             f"there is another study {file.study!r}",
             where=str(study_folder(results, file.study)),
             hint="Choose another name, or delete this folder.",
         )
+    if private:
+        hide_from_git(study_folder(results, file.study))
     return write_study(results, file)
 
 
@@ -151,7 +158,7 @@ def candidates(
     known = [info.player for info in tree.players(suite, language)]
     where = f"{suite} {language}"
     if missing := sorted(set(players) - set(known)):
-        hint = f"Players: {', '.join(known) or 'none'}."
+        hint = did_you_mean(missing[0], known) or f"Players: {', '.join(known) or 'none'}."
         raise UserError(f"no conversations of {', '.join(missing)}", where=where, hint=hint)
     pools: dict[str, list[Candidate]] = {}
     for player in players or known:

@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 from bench.boards.committed import Committed, committed
 from bench.boards.git import git
 from bench.boards.loading import load_board, stored_json
+from bench.boards.privacy import is_private
 from bench.errors import UserError
 from bench.files import write_atomically
 from bench.records import Conversation, Judgement, digest_of, messages_sha256
@@ -43,7 +44,7 @@ def committable(tree: ResultsTree, suites: Mapping[str, Suite]) -> tuple[list[Re
             label = f"{suite_name} {language} {info.player}"
             try:
                 suite = suites.get(suite_name)
-                if tree.is_private(suite_name) or (suite is not None and suite.private):
+                if is_private(tree, suite_name, suites):
                     fault = "plays a private card, so its results are not published"
                 elif suite is None or language not in suite.scenes:
                     fault = "no suite of prompts/ says what complete means"

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from bench.cli.common import Suggesting
-from bench.cli.options import Places, places
+from bench.cli.options import Places, places, private_option
 
 OUTPUT = click.option(
     "--output", "-o", default="build/site", show_default=True, metavar="DIR", help="Folder of the site."
@@ -28,7 +28,7 @@ def site() -> None:
     metavar="URL",
     help="Address where the results folder can be browsed. Pages then link each record.",
 )
-@click.option("--private", is_flag=True, help="Also show suites that play private cards. Do not publish it.")
+@private_option
 @places
 def build(output: str, site_url: str, source_url: str, private: bool, where: Places) -> None:
     """Build the website of all boards.
@@ -36,14 +36,14 @@ def build(output: str, site_url: str, source_url: str, private: bool, where: Pla
     Files that would not change are left alone.
     """
     from bench.boards.loading import all_suites
-    from bench.results import ResultsTree
     from bench.site.build import build_site
 
-    hidden = [] if private else [name for name in where.tree().suites() if where.tree().is_private(name)]
-    if hidden:
-        click.echo(f"Left out, because they play private cards: {', '.join(hidden)}. --private shows them.")
+    tree = where.tree() if private else where.public()
+    if tree.hidden:
+        names = ", ".join(sorted(tree.hidden))
+        click.echo(f"Left out, because they play private cards: {names}. --private shows them.")
     report = build_site(
-        ResultsTree(where.results, public=not private),
+        tree,
         output,
         prompts=all_suites(where.layers),
         models=where.models,

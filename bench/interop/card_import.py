@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from bench.errors import UserError
-from bench.files import check_inside, read_bytes, storage_error, write_atomically
+from bench.files import check_inside, hide_from_git, read_bytes, storage_error, write_atomically
 from bench.foreign import Unreadable
 from bench.interop.card_files import MOST_CARD, card_bytes, form_of, read_card
 from bench.interop.card_format import Choices, card_fields, exported, read_data, upgraded
 from bench.slugs import slug
 from bench.suites import Card, read_entry
-from bench.suites.layers import IGNORE_ALL, entries_in, private_layer
+from bench.suites.layers import entries_in, private_layer
 from bench.toml_entries import entry_from, toml_value, unknown_name
 
 ORIGINAL = ".card.json"
@@ -77,7 +77,7 @@ def import_card(
         raise UserError(f"there is a card {identity!r} already: {taken}", where=str(file), hint=hint)
     entry_from(Card, tomllib.loads(text), str(file))
     if not choices.licence:
-        _write(layer, layer / ".gitignore", IGNORE_ALL)
+        hide_from_git(layer)
     _write(layer, folder / f"{identity}{ORIGINAL}", card_bytes(card, "json"))
     _write(layer, path, text.encode())
     return ImportedCard(identity, path, not choices.licence, tuple(map(_printable, notes)))

@@ -18,15 +18,23 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
 from pydantic_core import to_json
 
-from bench.errors import RecordError, StorageError
-from bench.files import BulkWriter, check_inside, read_bytes, storage_error, write_atomically
+from bench.errors import RecordError, StorageError, UserError
+from bench.files import (
+    IGNORE_ALL,
+    BulkWriter,
+    check_inside,
+    hidden_from_git,
+    read_bytes,
+    storage_error,
+    write_atomically,
+)
 from bench.records import (
     SCHEMA_VERSION,
     Audio,
@@ -45,7 +53,6 @@ from bench.slugs import NOT_SUITES, TABLES, slug
 
 T = TypeVar("T", bound=Record)
 
-_IGNORE = ".gitignore"
 _REPEAT = re.compile(r"[^.]+\.[^.]+\.([1-9][0-9]{0,2})\.json")
 
 
@@ -87,18 +94,31 @@ def _record_error(error: ValidationError, data: bytes, path: Path) -> RecordErro
 class ResultsTree:
     """One results folder.
 
-    ``repeat``: list conversations and judgements of this sample only. ``public``: list no private suite.
+    ``repeat``: list conversations and judgements of this sample only. ``hidden``: private suites, which are
+    neither listed nor read.
     """
 
-    def __init__(self, root: Path, *, repeat: int | None = None, public: bool = False) -> None:
+    def __init__(self, root: Path, *, repeat: int | None = None, hidden: Collection[str] = ()) -> None:
         self.root = root
         self.repeat = repeat
-        self.public = public
+        self.hidden = frozenset(hidden)
 
     # Paths
 
     def board_folder(self, suite: str, language: str) -> Path:
+        """The folder of a board. Raises UserError for a hidden suite: all records are below this folder."""
+        if self.hidden:
+            self.check_public(suite)
         return self.root / slug(suite) / slug(language)
+
+    def check_public(self, suite: str) -> None:
+        """Raise UserError for a hidden suite."""
+        if slug(suite) in self.hidden:
+            mark = self.root / slug(suite) / ".gitignore"
+            hint = "--private takes them all the same, for you alone. If the card has a licence, write it"
+            hint += f" into its file in place of `private = true`, and delete {mark}."
+            fault = "it plays a card without a licence, so its results are not published"
+            raise UserError(fault, where=f"suite {suite}", hint=hint)
 
     def player_folder(self, suite: str, language: str, player: str) -> Path:
         return self.board_folder(suite, language) / slug(player)
@@ -127,7 +147,7 @@ class ResultsTree:
         Each name is its own slug.
         """
         suites = [folder.name for folder in _folders(self.root) if folder.name not in NOT_SUITES]
-        suites = [name for name in suites if not (self.public and self.is_private(name))]
+        suites = [name for name in suites if name not in self.hidden]
         return suites + [name for name in self.score_tables() if name not in suites]
 
     def boards(self, suite: str | None = None) -> Iterator[tuple[str, str]]:
@@ -143,9 +163,9 @@ class ResultsTree:
                 if any((player / "player.json").exists() for player in _folders(language)):
                     yield name, language.name
 
-    def is_private(self, suite: str) -> bool:
-        """Whether the results of ``suite`` are neither committed nor published (see :meth:`keep_private`)."""
-        return (self.root / slug(suite) / _IGNORE).is_file()
+    def marked_private(self, suite: str) -> bool:
+        """Whether the results of ``suite`` are marked (see :meth:`keep_private`)."""
+        return hidden_from_git(self.root / slug(suite))
 
     def score_tables(self) -> list[str]:
         """Names of the tables of published scores, sorted."""
@@ -244,8 +264,9 @@ class ResultsTree:
         self._write(self.board_folder(suite, language) / EVENTS_FILE, _bytes(events))
 
     def keep_private(self, suite: str) -> None:
-        """Have git ignore the results of ``suite``, and commands that publish leave them out."""
-        self._write(self.root / slug(suite) / _IGNORE, b"*\n", replace=False)
+        """Mark the results of ``suite``: git ignores them, and commands that publish leave them out."""
+        if not self.marked_private(suite):
+            self._write(self.root / slug(suite) / ".gitignore", IGNORE_ALL + b"\n")
 
     def write_conversation(self, record: Conversation, *, replace: bool = False) -> bool:
         """Write a conversation; an existing one stays unless ``replace``. Returns whether it was written."""

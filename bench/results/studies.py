@@ -21,6 +21,7 @@ from bench.files import write_atomically
 from bench.records import SCHEMA_VERSION, Criterion, Record, Repeat, canonical, messages_sha256
 from bench.results import ResultsTree, read_record
 from bench.slugs import slug
+from bench.toml_entries import did_you_mean
 
 HUMAN = "human"
 """Folder of the results tree that holds the studies."""
@@ -197,7 +198,8 @@ def read_study(results: Path, study: str) -> StudyFile:
         raise UserError(
             f"there is no study {study!r}",
             where=str(results / HUMAN),
-            hint=f"Studies: {', '.join(studies(results)) or 'none yet'}. `bench annotate sample` draws one.",
+            hint=did_you_mean(study, studies(results))
+            or f"Studies: {', '.join(studies(results)) or 'none yet'}. `bench annotate sample` draws one.",
         )
     file = read_record(StudyFile, path, results)
     if file.study != study:

@@ -12,6 +12,7 @@ from typing import Any
 
 from bench.boards.history import board_history, history_of
 from bench.boards.loading import all_suites, catalog_of, counting_judges, load_board
+from bench.boards.privacy import public_tree
 from bench.catalog import Catalog
 from bench.errors import SiteError
 from bench.records import PlayerInfo
@@ -119,8 +120,8 @@ def build_site(
         StorageError: A file cannot be written.
     """
     started = time.perf_counter()
-    tree = results if isinstance(results, ResultsTree) else ResultsTree(Path(results), public=True)
     suites = prompts if isinstance(prompts, Mapping) else all_suites(prompts)
+    tree = results if isinstance(results, ResultsTree) else public_tree(Path(results), suites)
     build = _Build(
         tree=tree,
         folder=OutputFolder(Path(output)),
@@ -169,7 +170,7 @@ class _Build:
     @cached_property
     def studies(self) -> list[StudyPlace]:
         """All human studies."""
-        return study_places(self.tree.root)
+        return study_places(self.tree)
 
     @cached_property
     def repository(self) -> str:

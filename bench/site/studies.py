@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
+from bench.results import ResultsTree
 from bench.results.studies import read_study, studies
 from bench.site.text import plain
 from bench.slugs import slug
@@ -35,10 +35,14 @@ class StudyPlace:
         return f"people-{self.study}"
 
 
-def study_places(results: Path) -> list[StudyPlace]:
-    """Every study, by name. Raises RecordError if a study.json is damaged."""
-    files = [read_study(results, name) for name in studies(results)]
-    return [StudyPlace(file.study, file.suite, file.language, len(file.items)) for file in files]
+def study_places(tree: ResultsTree) -> list[StudyPlace]:
+    """Every study, by name, of suites that are not hidden. Raises RecordError if a study.json is damaged."""
+    files = [read_study(tree.root, name) for name in studies(tree.root)]
+    return [
+        StudyPlace(file.study, file.suite, file.language, len(file.items))
+        for file in files
+        if slug(file.suite) not in tree.hidden
+    ]
 
 
 def part_links(places: Sequence[StudyPlace], suite: str, language: str) -> list[tuple[str, str, str]]:

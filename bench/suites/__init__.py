@@ -25,6 +25,7 @@ from bench.suites.layers import (
     existing_layers,
     folder_name,
     in_layers,
+    is_private_layer,
     templates_in,
 )
 from bench.suites.layers import suite_files as suite_files
@@ -81,7 +82,8 @@ class Card(Entry):
     licence: str = ""
     """The licence of a card from elsewhere."""
     private: bool = False
-    """Neither the card nor any result of it is committed or published."""
+    """Neither the card nor any result of it is committed, published or exported. True of every card in a
+    private folder, unless it has a licence."""
 
     @field_validator("summary")
     @classmethod
@@ -289,9 +291,13 @@ def load_suite(prompts: Prompts, name: str, *, check: bool = True) -> Suite:
     files = suite_files(prompts)
     if name not in files:
         raise unknown_name(name, files, "suite", " and ".join(map(str, existing_layers(prompts))))
-    path = files[name]
+    return read_suite(files[name], existing_layers(prompts), check=check)
+
+
+def read_suite(path: Path, prompts: tuple[Path, ...], *, check: bool = True) -> Suite:
+    """The suite in the file ``path``, below one of the folders ``prompts``; see :func:`load_suite`."""
     root = path.parents[1]
-    layers = (root, *(layer for layer in existing_layers(prompts) if layer != root))
+    layers = (root, *(layer for layer in prompts if layer != root))
     tables, text = read_toml(path, root=root), read_text(path, root=root)
     entry = entry_from(SuiteEntry, tables, str(path), text=text)
     _check_judges(entry, path, text)
@@ -303,7 +309,7 @@ def load_suite(prompts: Prompts, name: str, *, check: bool = True) -> Suite:
     scenes = Lazy(entry.languages, partial(_scenes, entry, path, text, layers))
     if check:
         dict(scenes)
-    return Suite(name, path.parent.name, entry, root, scenes, layers)
+    return Suite(path.stem, path.parent.name, entry, root, scenes, layers)
 
 
 def _check_judges(entry: SuiteEntry, path: Path, text: str) -> None:
@@ -376,4 +382,7 @@ def _selected(
 def read_entry(kind: type[E], path: Path, prompts: Path) -> E:
     """A card or situation in a file that must not lead out of ``prompts``. Raises CatalogError."""
     tables, text = read_toml(path, root=prompts), read_text(path, root=prompts)
-    return entry_from(kind, tables, str(path), text=text)
+    entry = entry_from(kind, tables, str(path), text=text)
+    if isinstance(entry, Card) and not entry.licence and is_private_layer(prompts):
+        return entry.model_copy(update={"private": True})
+    return entry

@@ -10,11 +10,11 @@ from pathlib import Path
 
 from bench.catalog import Catalog
 from bench.errors import CatalogError, UserError
-from bench.files import write_atomically
+from bench.files import hide_from_git, write_atomically
 from bench.protocol_facts import facts_of
 from bench.slugs import slug
 from bench.suites import Card, Situation, SuiteEntry, load_suite, once, suite_files
-from bench.suites.layers import FALLBACK, IGNORE_ALL, entries_in, in_layers, private_layer, protocol_folders
+from bench.suites.layers import FALLBACK, entries_in, in_layers, private_layer, protocol_folders
 from bench.toml_entries import Entry, entry_from, toml_value, unknown_name
 
 UNFINISHED = "TODO"
@@ -83,9 +83,10 @@ def write_suite(new: NewSuite, layers: Sequence[Path], catalog: Catalog) -> tupl
 
     Raises CatalogError if the name is taken, or something it names does not exist.
     """
-    if slug(new.name) != new.name or new.name in suite_files(layers):
-        hint = "Use another name: lower-case letters, digits and '-'."
-        raise CatalogError(f"{new.name!r} cannot name a new suite", hint=hint)
+    taken = suite_files(layers).get(new.name)
+    if slug(new.name) != new.name or taken is not None:
+        fault = f"{new.name!r} cannot name a new suite" + (f": there is {taken}" if taken else "")
+        raise CatalogError(fault, hint="Use another name: lower-case letters, digits and '-'.")
     if new.protocol not in protocol_folders(layers):
         raise unknown_name(new.protocol, protocol_folders(layers), "protocol", str(layers[0]))
     facts = facts_of(new.protocol)
@@ -187,7 +188,7 @@ def write_template(
     entry_from(entry, tomllib.loads(text), name)
     layer = private_layer(layers) if private else layers[0]
     if private:
-        write_atomically(layer / ".gitignore", IGNORE_ALL)
+        hide_from_git(layer)
     path = in_layers([layer], kind, language) / f"{name}.toml"
     write_atomically(path, text.encode(), replace=False)
     return path

@@ -6,12 +6,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from bench.errors import CatalogError
+from bench.files import hidden_from_git
 from bench.protocol_facts import facts_of
 from bench.slugs import NOT_SUITES, slug
 from bench.suites.languages import template_file
 
-IGNORE_ALL = b"*\n"
-"""A ``.gitignore`` that hides its whole folder."""
 FALLBACK = "en"
 """Situations of this language are played where a language has none of its own."""
 Prompts = Path | str | Sequence[Path]
@@ -43,6 +42,11 @@ def existing_layers(prompts: Prompts) -> tuple[Path, ...]:
 def private_layer(layers: Sequence[Path]) -> Path:
     """The folder for what is not published: the highest of several, else ``private`` beside the only one."""
     return layers[-1] if len(layers) > 1 else layers[0].parent / PRIVATE
+
+
+def is_private_layer(layer: Path) -> bool:
+    """Whether a folder of prompts is not published: by its name, or because git ignores it."""
+    return layer.name == PRIVATE or hidden_from_git(layer)
 
 
 def protocol_folders(layers: Sequence[Path]) -> set[str]:
