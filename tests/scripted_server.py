@@ -79,9 +79,21 @@ Answerer = Callable[[Seen], Answer]
 # --- plausible answers -----------------------------------------------------------------------------------
 
 
+THOUGHT = "I am asked something. Let me think about who I am."
+MODELS = ("plain", "thinker", "thinker-in-tags")
+"""What the server offers. The second gives its reasoning in a field of its own, the third in the text; other
+names are answered too."""
+
+
 def plausible(seen: Seen) -> Answer:
     """An answer in the role that the last message or the schema asks for, from a hash of the request."""
-    return completion(plausible_text(seen), seen)
+    text = plausible_text(seen)
+    match seen.body.get("model"):
+        case "thinker":
+            return completion(text, seen, reasoning_content=THOUGHT)
+        case "thinker-in-tags":
+            return completion(f"<think>\n{THOUGHT}\n</think>\n\n{text}", seen)
+    return completion(text, seen)
 
 
 def plausible_text(seen: Seen) -> str:
@@ -450,6 +462,8 @@ class ScriptedServer:
 
     def elsewhere(self, method: str, path: str, headers: Mapping[str, str], raw: bytes) -> Answer:
         """The answer to what is no chat completion; a subclass may serve more of the API."""
+        if (method, path) == ("GET", "/v1/models"):
+            return Answer({"object": "list", "data": [{"id": name, "object": "model"} for name in MODELS]})
         return error(404, f"no such path: {path}")
 
     async def _send(self, writer: asyncio.StreamWriter, answer: Answer) -> None:

@@ -17,6 +17,7 @@ from bench.scores.bootstrap import NOISE_DECIMALS
 from bench.scores.correlation import ALPHA
 from bench.scores.paper import DIGITS, published
 from bench.scores.robust import adjusted
+from bench.toml_entries import did_you_mean
 
 
 class JudgeAgreement(Coefficient):
@@ -165,7 +166,8 @@ def _groups(judged: Judged, wanted: Sequence[Sequence[str]]) -> dict[str, tuple[
             raise UserError(
                 f"ensemble {', '.join(members)} {fault}",
                 where=judged.label,
-                hint=f"Judges: {', '.join(judged.judges) or 'none'}.",
+                hint=did_you_mean(unknown[0] if unknown else "", judged.judges)
+                or f"Judges: {', '.join(judged.judges) or 'none'}.",
             )
     groups = [tuple(members) for members in wanted]
     if len(judged.judges) > 1:

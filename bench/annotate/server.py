@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from bench.annotate.label_studio import Project
+from bench.chat.secrets import Environment
 from bench.errors import UserError
 from bench.tables import printable
 
@@ -152,3 +155,14 @@ def refused(status: int | None, body: object, url: str) -> UserError:
     detail = body.get("detail") if isinstance(body, dict) else None
     text = f": {printable(str(detail)[:200])}" if detail else ""
     return UserError(f"answers with status {status}{text}", where=url)
+
+
+def access_token(name: str) -> str:
+    """The access token in the variable ``name``, of the environment or .env. Raises UserError without one."""
+    token = Environment(os.environ, Path(".env")).get(name)
+    if token is None:
+        raise UserError(
+            f"the access token of Label Studio is missing: {name} is not set",
+            hint="Set it in the environment or .env. Label Studio shows it in the account settings.",
+        )
+    return token

@@ -151,13 +151,13 @@ COMMANDS = {
     ),
     "export": Listed(
         "Results",
-        "interop:export",
+        "export:export",
         "Write the scores of SUITE as one table.",
         ("bench export pingpong-2 -l en -o scores.csv", "bench export pingpong-2 --columns"),
     ),
     "query": Listed(
         "Results",
-        "interop:query",
+        "export:query",
         "Ask a store of results by SQL.",
         ('bench query "SELECT player, avg(score) FROM scores WHERE counts GROUP BY player"',),
     ),

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from bench.cli.annotate_text import print_counts, print_import
+from bench.cli.annotate_text import print_import, print_status
 from bench.cli.common import Suggesting
-from bench.cli.options import Places, places
+from bench.cli.options import Places, places, private_option
+from bench.cli.output import listing
 from bench.errors import UserError
 from bench.files import write_atomically
 from bench.foreign import Unreadable
@@ -96,6 +96,7 @@ def annotate() -> None:
 @click.option(
     "--guideline", metavar="L", help="Language of the guideline (default: that of the conversations)."
 )
+@private_option
 @places
 def sample(
     suite_name: str,
@@ -107,6 +108,7 @@ def sample(
     players: tuple[str, ...],
     suite_version: str | None,
     guideline: str | None,
+    private: bool,
     where: Places,
 ) -> None:
     """Draw conversations of SUITE to be rated.
@@ -123,11 +125,13 @@ def sample(
     from bench.annotate.guideline import guideline_or_english, load_guideline
     from bench.annotate.sample import draw_study, save_new_study
     from bench.boards.loading import all_suites
+    from bench.boards.privacy import is_private
     from bench.results.studies import study_folder
 
     folder = study_folder(where.results, study)
-    defined = all_suites(where.layers).get(suite_name)
-    evidence = where.evidence(suite_name, [language])
+    suites = all_suites(where.layers)
+    defined = suites.get(suite_name)
+    evidence = where.evidence(suite_name, [language], public=not private)
     if guideline:
         text, note = load_guideline(where.prompts, guideline), ""
     else:
@@ -147,7 +151,7 @@ def sample(
         players=players,
         repeats=defined.repeats if defined else (),
     )
-    new = save_new_study(where.results, drawn.file)
+    new = save_new_study(where.results, drawn.file, private=is_private(evidence, suite_name, suites))
     count, asked = len(drawn.file.items), drawn.file.asked or 0
     if count < asked:
         click.echo(f"only {count} complete conversations for {asked}: all are in the sample", err=True)
@@ -166,15 +170,15 @@ def sample(
 @click.option(
     "--output", "-o", type=click.Path(file_okay=False, path_type=Path), required=True, metavar="DIR"
 )
+@private_option
 @places
-def export(form: str, study: str, output: Path, where: Places) -> None:
+def export(form: str, study: str, output: Path, private: bool, where: Places) -> None:
     """Write a study to files for Label Studio.
 
     Writes its tasks, its labelling interface and its guideline. The tasks name neither the player nor any
     judge.
     """
-
-    project = _project(study, where)
+    project = _project(study, private, where)
     write_atomically(output / "tasks.json", canonical(list(project.tasks)).encode())
     write_atomically(output / "interface.xml", project.interface.encode())
     write_atomically(output / "guideline.html", project.instruction.encode())
@@ -183,8 +187,11 @@ def export(form: str, study: str, output: Path, where: Places) -> None:
     click.echo("and guideline.html under Settings, General, instructions. Then import tasks.json.")
 
 
-def _project(study: str, where: Places) -> Project:
-    """The Label Studio project of a study. Raises UserError if the study's ratings were imported."""
+def _project(study: str, private: bool, where: Places) -> Project:
+    """The Label Studio project of a study.
+
+    Raises UserError if the study's ratings were imported, or its suite is private and not to be taken.
+    """
     from bench.annotate.guideline import guideline_of
     from bench.annotate.label_studio import project_of
     from bench.results.studies import read_study
@@ -196,7 +203,11 @@ def _project(study: str, where: Places) -> Project:
             where=f"study {study}",
             hint="To ask your own annotators, draw another study: `bench annotate sample`.",
         )
-    return project_of(where.tree(), file, guideline_of(where.prompts, file.guideline))
+    return project_of(
+        where.tree() if private else where.public(file.suite),
+        file,
+        guideline_of(where.prompts, file.guideline),
+    )
 
 
 @annotate.command()
@@ -210,16 +221,17 @@ def _project(study: str, where: Places) -> Project:
     metavar="N",
     help="How many people rate each conversation.",
 )
+@private_option
 @places
-def push(study: str, url: str, token_env: str, annotators: int, where: Places) -> None:
+def push(study: str, url: str, token_env: str, annotators: int, private: bool, where: Places) -> None:
     """Create a Label Studio project from a study.
 
     If the project exists, sends only the missing tasks.
     """
-    from bench.annotate.server import LabelStudioServer
+    from bench.annotate.server import LabelStudioServer, access_token
 
-    project = _project(study, where)
-    pushed = LabelStudioServer(url, _token(token_env)).push(project, annotators=annotators)
+    project = _project(study, private, where)
+    pushed = LabelStudioServer(url, access_token(token_env)).push(project, annotators=annotators)
     click.echo(f"project {pushed.project}: {pushed.sent} tasks sent, {pushed.known} already there")
 
 
@@ -245,11 +257,11 @@ def pull(
     """
     from bench.annotate.label_studio import project_title
     from bench.annotate.reading import Reading, read_export
-    from bench.annotate.server import LabelStudioServer
+    from bench.annotate.server import LabelStudioServer, access_token
     from bench.results.studies import read_study
 
     file = read_study(where.results, study)
-    data = LabelStudioServer(url, _token(token_env)).pull(project_title(study), project)
+    data = LabelStudioServer(url, access_token(token_env)).pull(project_title(study), project)
     reading = Reading()
     try:
         read_export(data, "export", file, reading)
@@ -367,26 +379,12 @@ def _import_records(
 
 @annotate.command()
 @study_option
+@listing("table")
 @places
-def status(study: str, where: Places) -> None:
+def status(study: str, form: str, where: Places) -> None:
     """Show how far each annotator has got."""
     from bench.annotate.merging import counts_of
     from bench.results.studies import read_annotators, read_study
 
     file = read_study(where.results, study)
-    drawn = f"drawn with seed {file.seed}" if file.origin is None else f"imported from {file.origin}"
-    click.echo(f"{file.study}: {len(file.items)} conversations of {file.suite} {file.language}, {drawn}")
-    print_counts(counts_of(file, read_annotators(where.results, file).values()))
-
-
-def _token(name: str) -> str:
-    """The access token. Raises UserError if it is not set."""
-    from bench.chat.secrets import Environment
-
-    token = Environment(os.environ, Path(".env")).get(name)
-    if token is None:
-        raise UserError(
-            f"the access token of Label Studio is missing: {name} is not set",
-            hint="Set it in the environment or .env. Label Studio shows it in the account settings.",
-        )
-    return token
+    print_status(file, counts_of(file, read_annotators(where.results, file).values()), form)

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import click
 
+from bench.cli.output import print_json
 from bench.foreign import MOST_PRINTED, problem_lines
 from bench.tables import printable, text_table
 
 if TYPE_CHECKING:
     from bench.annotate.merging import AnnotatorCounts, MergeReport
     from bench.annotate.reading import Reading
+    from bench.results.studies import StudyFile
 
 
 def print_import(study: str, reading: Reading, report: MergeReport | None) -> None:
@@ -38,6 +41,17 @@ def print_import(study: str, reading: Reading, report: MergeReport | None) -> No
     print_counts(report.counts)
     if any(not problem.place for problem in reading.problems):
         sys.exit(1)
+
+
+def print_status(file: StudyFile, counts: Sequence[AnnotatorCounts], form: str) -> None:
+    """A study, and how far each annotator is, as a table or JSON (``form``)."""
+    if form == "json":
+        study = file.model_dump(include={"study", "suite", "language", "seed", "origin"})
+        print_json(study | {"items": len(file.items), "annotators": [asdict(row) for row in counts]})
+        return
+    drawn = f"drawn with seed {file.seed}" if file.origin is None else f"imported from {file.origin}"
+    click.echo(f"{file.study}: {len(file.items)} conversations of {file.suite} {file.language}, {drawn}")
+    print_counts(counts)
 
 
 def print_counts(counts: Sequence[AnnotatorCounts]) -> None:

@@ -7,11 +7,12 @@ import sys
 import click
 
 from bench.cli.options import Places, complete_suites, places
+from bench.cli.output import listing
 
 
 @click.command()
 @click.argument("suite_name", metavar="[SUITE]", shell_complete=complete_suites, required=False)
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@listing("text")
 @click.option("--strict", is_flag=True, help="Count warnings (stale or missing evidence) as errors.")
 @places
 def audit(suite_name: str | None, form: str, strict: bool, where: Places) -> None:

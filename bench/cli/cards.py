@@ -72,6 +72,10 @@ def import_card_command(
         raise click.UsageError("--name names one card: import the files one by one.")
     if (judges or players or situations) and not suite:
         raise click.UsageError("--player, --judge and --situation go with --suite.")
+    if suite and not judges:
+        raise click.UsageError("--suite needs a judge: name a model of `bench models` with --judge.")
+    for model in (*players, *judges):  # before anything is written
+        where.catalog().model(model)
     choices = Choices(greeting, instructions, summary, source, licence)
     made, failed = [], False
     for file in files:
@@ -85,10 +89,12 @@ def import_card_command(
         click.echo(f"{card.id}: {card.path}" + (" (private: no --licence)" if card.private else ""))
         for note in card.notes:
             click.echo(f"  {note}")
-    if suite and made and not failed:
-        _write_suite(suite, made, where, language, players=players, judges=judges, situations=situations)
     if failed:
+        if suite:
+            click.echo(f"bench: the suite {suite} was not written, because a card is missing", err=True)
         sys.exit(1)
+    if suite:
+        _write_suite(suite, made, where, language, players=players, judges=judges, situations=situations)
 
 
 def _write_suite(name: str, cards: Sequence[ImportedCard], where: Places, language: str, **rest: Any) -> None:
@@ -98,7 +104,9 @@ def _write_suite(name: str, cards: Sequence[ImportedCard], where: Places, langua
     layers = tuple(dict.fromkeys((*where.layers, *(card.path.parents[2] for card in cards))))
     new = NewSuite(name, tuple(card.id for card in cards), language=language, greeting=True, **rest)
     path, notes = write_suite(new, layers, where.catalog())
-    for line in (*notes, f"{path}", f"Next: `bench run {name}`."):
+    run = f"bench run {name}" if new.players else f"bench run {name} --player MODEL"
+    site = "bench site build" + (" --private" if any(card.private for card in cards) else "")
+    for line in (*notes, f"{path}", f"Next: `{run}`, then `{site}`."):
         click.echo(line)
 
 

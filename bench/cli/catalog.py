@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 
 import click
@@ -12,12 +11,10 @@ from rich.text import Text
 
 from bench.chat.secrets import Environment
 from bench.cli.options import Places, places
+from bench.cli.output import listing, print_json
 from bench.errors import CatalogError, UserError
 from bench.suites import load_suite, suite_files
 
-FORMAT = click.option(
-    "--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True
-)
 PIPED_WIDTH = 400
 """Columns where the output is not a terminal: wide enough for any row."""
 
@@ -25,7 +22,7 @@ PIPED_WIDTH = 400
 def _print(rows: Sequence[Mapping[str, object]], heads: Sequence[str], form: str) -> None:
     """Print rows as JSON, or as a table without cutting names that users type."""
     if form == "json":
-        click.echo(json.dumps(rows, indent=2, ensure_ascii=False, default=str))
+        print_json(rows)
         return
     table = Table(*heads, box=None)
     for row in rows:
@@ -43,7 +40,7 @@ def _text(value: object) -> str:
 
 
 @click.command()
-@FORMAT
+@listing("table")
 @places
 def suites(form: str, where: Places) -> None:
     """List the suites, their languages and judges.
@@ -102,7 +99,7 @@ def suites(form: str, where: Places) -> None:
 
 
 @click.command()
-@FORMAT
+@listing("table")
 @places
 def models(form: str, where: Places) -> None:
     """List the models with prices and missing keys.

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import sys
 
 import click
 
 from bench.cli.options import Places, places
+from bench.cli.output import listing, print_json
 
 
 @click.command()
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@listing("text")
 @places
 def check(form: str, where: Places) -> None:
     """Check suites, cards, situations and models.toml.
@@ -23,7 +23,7 @@ def check(form: str, where: Places) -> None:
     report = check_all(where.layers, where.models)
     if form == "json":
         faults = [{"where": f.where, "fault": f.what, "hint": f.hint} for f in report.faults]
-        click.echo(json.dumps({"files": report.files, "faults": faults}, indent=2, ensure_ascii=False))
+        print_json({"files": report.files, "faults": faults})
     else:
         for fault in report.faults:
             click.echo(fault.line())

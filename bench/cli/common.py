@@ -43,6 +43,7 @@ def with_common(command: click.Command) -> click.Command:
                 [f"-{name[0]}", f"--{name}"],
                 is_flag=True,
                 expose_value=False,
+                envvar=f"DRAMATURG_{name.upper()}",
                 callback=_remember,
                 help=text,
             )

@@ -9,6 +9,7 @@ import click
 
 from bench.cli.asking import JUDGED_PLAYERS, arguments, asking, spending
 from bench.cli.options import Number, Places, places
+from bench.cli.output import listing
 from bench.run.prices import Spending
 
 if TYPE_CHECKING:
@@ -151,7 +152,7 @@ def _cost_line(job: CompareJob, judge: str, guess: Any) -> str:
     help="What intervals and ranks hold for: these judges (fixed), or judges like these (sample)."
     " Default: sample, where there are four judges who each compared all players.",
 )
-@click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)
+@listing("table")
 @places
 def rating(
     suite: str,

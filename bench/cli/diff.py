@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from bench.cli.options import Places, complete_suites, places
+from bench.cli.output import listing
 from bench.errors import UserError
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ _SHOWN = 10
 @click.option(
     "--language", "-l", "languages", multiple=True, metavar="L", help="Only this language (repeatable)."
 )
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@listing("text")
 @places
 def diff(
     suite: str, since: str | None, against: str | None, languages: tuple[str, ...], form: str, where: Places

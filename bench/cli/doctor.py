@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import sys
 
 import click
 
 from bench.cli.options import Places, places
+from bench.cli.output import listing, print_json
 
 
 @click.command()
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@listing("text")
 @click.option("--offline", is_flag=True, help="Ask no provider.")
 @places
 def doctor(form: str, offline: bool, where: Places) -> None:
@@ -24,7 +24,7 @@ def doctor(form: str, offline: bool, where: Places) -> None:
 
     checks = examine(where.models, where.results, where.cache, online=not offline)
     if form == "json":
-        click.echo(json.dumps([check._asdict() for check in checks], indent=2, ensure_ascii=False))
+        print_json([check._asdict() for check in checks])
     else:
         width = max(len(check.subject) for check in checks)
         for check in checks:

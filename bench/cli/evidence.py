@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from bench.cli.options import Own, Places, complete_suites, places, rescoring
-from bench.cli.output import form_of, forms
+from bench.cli.output import form_of, forms, listing, print_json
 from bench.cli.output import write as write_text
 from bench.errors import UserError
 from bench.tables import WRITERS
@@ -150,8 +150,9 @@ def _board_text(loaded: LoadedBoard, form: str, judges_as: JudgesAs | None) -> s
 
 @click.command("commit-results")
 @click.option("--dry-run", is_flag=True, help="Show what would be committed; change nothing.")
+@listing("text")
 @places
-def commit_results(dry_run: bool, where: Places) -> None:
+def commit_results(dry_run: bool, form: str, where: Places) -> None:
     """Commit players with complete, valid evidence.
 
     Their boards are committed too, and the prompts, cards, situations and models.toml behind them, so that a
@@ -166,12 +167,13 @@ def commit_results(dry_run: bool, where: Places) -> None:
 
     tree, suites = where.evidence(), all_suites(where.layers)
     ready, left = committable(tree, suites)
-    for reason in left:
-        click.echo(f"left out: {reason}")
     made = git_commit(tree, ready, suites, where.models, dry_run=dry_run)
-    for board in made.ignored:
-        click.echo(f"left out: {board}: git ignores it")
-    for reason in made.impossible:
+    left += [f"{board}: git ignores it" for board in made.ignored] + list(made.impossible)
+    if form == "json":
+        committed = bool(made.message) and not dry_run
+        print_json({"message": made.message, "committed": committed, "left_out": left})
+        return
+    for reason in left:
         click.echo(f"left out: {reason}")
     if not made.message:
         seen = {(player.suite, player.language) for player in ready}

@@ -1,177 +1,19 @@
-"""``bench export`` and ``bench import``: results for other programs, and from other projects."""
+"""``bench import``: results of other projects, and cards."""
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import Any
 
 import click
 
-from bench.cli.cards import export_card_command, import_card_command
+from bench.cli.cards import import_card_command
 from bench.cli.common import Suggesting
 from bench.cli.compare import import_comparisons
-from bench.cli.options import Places, complete_suites, places
-from bench.cli.output import form_of, forms, write
+from bench.cli.options import Places, places
 from bench.errors import UserError
 from bench.suites import suite_files
-
-TABLE_FORMS = ("csv", "jsonl", "parquet")
-QUERY_FORMS = ("table", "csv", "json", "markdown", "latex")
-FOLDER_FORMS = ("hf-dataset", "inspect", "store")
-
-
-class Export(click.Command):
-    """The command that exports results, with a command of its own for cards."""
-
-    def make_context(self, info_name: str | None, args: list[str], *rest: Any, **extra: Any) -> click.Context:
-        if args[:1] == ["card"]:
-            return export_card_command.make_context(f"{info_name} card", args[1:], *rest, **extra)
-        return super().make_context(info_name, args, *rest, **extra)
-
-
-@click.command(cls=Export)
-@click.argument("suite_name", metavar="SUITE", shell_complete=complete_suites, required=False)
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice([*TABLE_FORMS, *FOLDER_FORMS]),
-    help="Default: csv, or what the suffix of --output says. `hf-dataset`: a folder of conversations and"
-    " scores for Hugging Face and pandas. `inspect`: logs for `inspect view`."
-    " `store`: Parquet for `bench query`, of the whole tree without SUITE.",
-)
-@click.option(
-    "--output",
-    "-o",
-    type=click.Path(path_type=Path),
-    metavar="FILE|DIR",
-    help="Output file (default: stdout); of `hf-dataset` and `inspect`, the folder.",
-)
-@click.option("--licence", default="", metavar="NAME", help="hf-dataset: its licence, such as CC-BY-4.0.")
-@click.option(
-    "--language", "-l", "languages", multiple=True, metavar="L", help="Only this language (repeatable)."
-)
-@click.option(
-    "--table",
-    "name",
-    type=click.Choice(["scores", "conversations", "events", "flaws", "calls"]),
-    default="scores",
-    show_default=True,
-    help="One row for each score, conversation, event of a long conversation, flaw and turn, or player and"
-    " model that was called for it.",
-)
-@click.option("--columns", is_flag=True, help="Only explain the columns.")
-@places
-def export(
-    suite_name: str | None,
-    form: str | None,
-    output: Path | None,
-    licence: str,
-    languages: tuple[str, ...],
-    name: str,
-    columns: bool,
-    where: Places,
-) -> None:
-    """Write the scores of SUITE as one table.
-
-    `scores` has a row for every turn, judge and criterion, also for judges and scenes that the board leaves
-    out. `conversations` has a row for every conversation, with the measures that need no judge: repetition,
-    stock phrases, other scripts, speaking for the user, length, truncation. `events` has the planted facts
-    that were recalled or forgotten, attacks, and repetition by turn; `flaws` counts the flaws that judges
-    listed. `calls` counts the calls of each
-    player, interrogator and judge: cut off, empty, asked for again, with an unknown finish reason.
-
-    `bench export card ID` writes a character as a community card.
-    """
-    from bench.files import write_atomically
-    from bench.interop.export import TABLES, exported, tidy_table
-
-    if columns:
-        width = max(map(len, TABLES[name])) + 1
-        for column, meaning in TABLES[name].items():
-            click.echo(f"{column:<{width}}{meaning}")
-        return
-    if form == "store" and output is not None:
-        from bench.interop.store import write_store
-
-        counts = write_store(where.evidence(suite_name), output, [suite_name] if suite_name else [])
-        click.echo(", ".join(f"{count:,} {table}" for table, count in counts.items()) + f" in {output}")
-        return
-    if suite_name is None:
-        raise click.UsageError("Missing argument 'SUITE'.")
-    if form in FOLDER_FORMS:
-        if output is None:
-            raise click.UsageError(f"{form} is a folder: name it with --output.")
-        _write_folder(form, suite_name, languages, output, licence, where)
-        return
-    form = form_of(form, output, TABLE_FORMS)
-    if form == "parquet" and output is None:
-        raise click.UsageError("Parquet is binary: name a file with --output.")
-    table = tidy_table(where.evidence(suite_name, languages), suite_name, languages, name)
-    data = exported(table, form)
-    if output is None:
-        click.echo(data, nl=False)
-    else:
-        write_atomically(output, data)
-        click.echo(f"{len(table)} rows in {output}")
-
-
-def _write_folder(
-    form: str, suite: str, languages: tuple[str, ...], output: Path, licence: str, where: Places
-) -> None:
-    """Write one of FOLDER_FORMS into the folder ``output``; other files there stay."""
-    from bench.boards.loading import all_suites
-    from bench.files import write_atomically
-    from bench.interop.dataset import dataset_files
-    from bench.interop.inspect_logs import inspect_files
-
-    tree = where.evidence(suite, languages)
-    if output.exists() and not output.is_dir():
-        raise UserError("not a folder", where=str(output), hint=f"{form} needs a folder.")
-    if form == "hf-dataset":
-        defined = all_suites(where.layers).get(suite)
-        title = defined.entry.title if defined else suite
-        files = dataset_files(tree, suite, languages, title=title, licence=licence)
-    else:
-        files = inspect_files(tree, suite, languages)
-    for name, data in files.items():
-        write_atomically(output / name, data)
-    click.echo(f"{len(files)} files in {output}")
-
-
-@click.command()
-@click.argument("sql", metavar="SQL")
-@click.option(
-    "--store", type=click.Path(path_type=Path), default="build/store", show_default=True, metavar="DIR"
-)
-@click.option("--most", type=click.IntRange(1), default=1000, show_default=True, help="Most rows to print.")
-@forms(*QUERY_FORMS)
-def query(sql: str, store: Path, most: int, form: str | None, output: Path | None) -> None:
-    """Ask a store of results by SQL.
-
-    `bench export --format store -o build/store` writes it; `conversations` and `scores` are its tables.
-    """
-    from bench.interop.store import query as run_query
-    from bench.tables import WRITERS, csv_table, shown, text_table
-
-    form = form_of(form, output, QUERY_FORMS)
-    columns, rows = run_query(store, sql, most)
-    if form == "csv":
-        write(csv_table(columns, rows), output)
-    elif form == "json":
-        named = [dict(zip(columns, row, strict=True)) for row in rows]
-        write(json.dumps(named, indent=2, ensure_ascii=False, default=str) + "\n", output)
-    else:
-        cells = [
-            [
-                shown(cell if isinstance(cell, (int, float)) else None if cell is None else str(cell))
-                for cell in row
-            ]
-            for row in rows
-        ]
-        words = {n for n in range(len(columns)) if any(isinstance(row[n], str) for row in rows)}
-        write(WRITERS.get(form, text_table)(columns, cells, words), output)
 
 
 @click.group("import", cls=Suggesting)

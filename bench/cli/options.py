@@ -50,12 +50,32 @@ class Places:
     def tree(self) -> ResultsTree:
         return ResultsTree(self.results)
 
-    def evidence(self, suite: str | None = None, languages: Iterable[str] = ()) -> ResultsTree:
-        """The results tree, for a command that only reads it.
+    def evidence(
+        self, suite: str | None = None, languages: Iterable[str] = (), *, public: bool = False
+    ) -> ResultsTree:
+        """The results tree, for a command that only reads it; ``public``: without private suites.
 
         Raises UserError if the folder does not exist, or if ``suite`` or one of ``languages`` is neither in
         the tree nor in the prompts.
         """
+        tree = self._evidence(suite, languages)
+        if not public:
+            return tree
+        if suite is None:
+            return self.public()
+        tree = self.public(suite)
+        tree.check_public(suite)
+        return tree
+
+    def public(self, *suites: str) -> ResultsTree:
+        """The results without private suites, for a command that publishes or exports them, or ``suites`` of
+        them."""
+        from bench.boards.loading import all_suites
+        from bench.boards.privacy import public_tree
+
+        return public_tree(self.results, all_suites(self.layers), suites or None)
+
+    def _evidence(self, suite: str | None, languages: Iterable[str]) -> ResultsTree:
         if not self.results.is_dir():
             hint = f"Name another with --results, or create it: `bench run {suite or 'SUITE'}`."
             raise UserError(_missing(self.results, "folder"), where=str(self.results), hint=hint)
@@ -120,6 +140,13 @@ def places(command: F) -> F:
             help=text,
         )(result)
     return result
+
+
+private_option = click.option(
+    "--private",
+    is_flag=True,
+    help="Also take suites that play a card without a licence. Do not publish the result.",
+)
 
 
 def complete_suites(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:

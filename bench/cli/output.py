@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -41,6 +42,18 @@ def forms(*names: str) -> Callable[[F], F]:
         return click.option("--format", "form", type=click.Choice(names), help=text)(command)
 
     return add
+
+
+def listing(first: str) -> Callable[[F], F]:
+    """Add --format to a command that lists something: ``first``, a form for people, or JSON."""
+    return click.option(
+        "--format", "form", type=click.Choice([first, "json"]), default=first, show_default=True
+    )
+
+
+def print_json(value: object) -> None:
+    """Print ``value``; what JSON does not know, such as an amount of money, as text."""
+    click.echo(json.dumps(value, indent=2, ensure_ascii=False, default=str))
 
 
 def form_of(form: str | None, output: Path | None, allowed: Sequence[str]) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from bench.cli.options import Places, complete_suites, places
+from bench.cli.output import listing
 from bench.errors import UserError
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 @click.option("--against", metavar="NAME", help="A list in results/external/, without .csv.")
 @click.option("--against-suite", "other", metavar="SUITE", help="Or another suite's board in that language.")
 @click.option("--output", "-o", metavar="DIR", help="Output directory for the map as SVG, PNG, PDF and JSON.")
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@listing("text")
 @places
 def rank_map(
     suite_name: str,

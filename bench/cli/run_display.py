@@ -28,7 +28,9 @@ BATCH_SECONDS = 60.0
 class RunDisplay(Listener):
     """Prints progress and warnings to standard error, results to standard output. A context manager."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, results: bool = True) -> None:
+        """``results``: say on standard output what needs no run."""
+        self._results = results
         self._report = RunReport()
         self._printed = self._started = time.monotonic()
         self._batch_line = ""
@@ -47,7 +49,7 @@ class RunDisplay(Listener):
     def planned(self, jobs: Sequence[Job]) -> None:
         for job in jobs:
             if line := " ".join(filter(None, ("" if job.plan.work else "nothing new to run.", stale(job)))):
-                click.echo(f"{job.name}: {line}")
+                click.echo(f"{job.name}: {line}", err=not self._results)
             if not job.plan.work and not quiet():
                 for line in states(job.plan):
                     self._print(f"  {line}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from decimal import Decimal
 from typing import Any
@@ -14,6 +13,7 @@ from rich.table import Table
 from bench.cli.asking import JUDGED_PLAYERS, RUN_PLAYERS, arguments, asking, interrogator, spending
 from bench.cli.compare import choosing, print_plan
 from bench.cli.options import Number, Places, places
+from bench.cli.output import listing, print_json
 from bench.cli.run_display import RunDisplay, print_report, stale, states
 from bench.cli.stopping import stoppable, stopped_by_budget
 from bench.errors import UserError
@@ -30,7 +30,7 @@ from bench.run.run_suite import run_suite
 @interrogator
 @click.option("--compare", is_flag=True, help="Plan `bench compare` instead, with the options below.")
 @choosing
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@listing("text")
 @places
 def plan(suite: str, compare: bool, form: str, where: Places, **options: Any) -> None:
     """Show what SUITE still needs and what it costs.
@@ -45,7 +45,7 @@ def plan(suite: str, compare: bool, form: str, where: Places, **options: Any) ->
     console = Console()
     jobs = plan_suite(suite, Part(**part), where.results, where.models, where.layers)
     if form == "json":
-        click.echo(json.dumps([_as_json(job) for job in jobs], indent=2, default=str))
+        print_json([_as_json(job) for job in jobs])
         return
     for job in jobs:
         console.print(f"{job.name}: {', '.join(job.players)}", highlight=False)

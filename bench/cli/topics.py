@@ -12,6 +12,7 @@ import click
 
 from bench.cli.asking import spending
 from bench.cli.options import Number, Places, places
+from bench.cli.output import listing
 from bench.topics import THRESHOLD
 
 if TYPE_CHECKING:
@@ -93,7 +94,7 @@ PLAIN_INTERVAL = 5.0
     metavar="DIR",
     help="Output directory.",
 )
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@listing("text")
 @spending
 @places
 def topics(

@@ -8,6 +8,7 @@ import click
 
 from bench.cli.asking import arguments, spending
 from bench.cli.options import Places, complete_models, complete_suites, places
+from bench.cli.output import listing, print_json
 from bench.cli.run_display import RunDisplay, print_report
 from bench.cli.stopping import stoppable, stopped_by_budget
 from bench.errors import UserError
@@ -20,9 +21,12 @@ from bench.run.prices import Spending
 @click.argument("second", metavar="B", shell_complete=complete_models)
 @click.option("--language", "-l", "languages", multiple=True, metavar="L", help="Only this language.")
 @click.option("--judge", "-j", "judges", multiple=True, metavar="J", help="Default: the suite's judges.")
+@listing("text")
 @spending
 @places
-def versus(suite: str, first: str, second: str, limits: Spending, where: Places, **part: Any) -> None:
+def versus(
+    suite: str, first: str, second: str, form: str, limits: Spending, where: Places, **part: Any
+) -> None:
     """Run two models, and say whether they differ.
 
     Plays what is missing, as `bench run` does, and compares the two on the scenes that both have, by the
@@ -34,17 +38,22 @@ def versus(suite: str, first: str, second: str, limits: Spending, where: Places,
 
     if first == second:
         raise UserError(f"{first!r} is the same player twice", hint="Name two players.")
-    with stoppable(), RunDisplay() as display:
+    with stoppable(), RunDisplay(results=form == "text") as display:
         report = run_suite(
             suite, players=(first, second), **part, **arguments(where, limits), listener=display
         )
-    if report.planned_conversations or report.planned_judgements:
+    if form == "text" and (report.planned_conversations or report.planned_judgements):
         print_report(report)
     if report.budget_reached:
         raise stopped_by_budget(report.stats)
     tree, suites = where.evidence(suite), all_suites(where.layers)
+    comparisons = []
     for language in part["languages"] or [code for _, code in tree.boards(suite)]:
         loaded = load_board(tree, suite, language, prompts=suites, judges=part["judges"])
         frames = loaded.frames.only_players({first, second})
         made = separation(frames, first, second, weights=loaded.weights)
-        click.echo(f"{suite} {language}: {sentence(made)}")
+        comparisons.append(made.plain() | {"sentence": sentence(made)})
+        if form == "text":
+            click.echo(f"{suite} {language}: {sentence(made)}")
+    if form == "json":
+        print_json(comparisons)

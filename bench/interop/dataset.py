@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
 from bench import __version__
@@ -52,7 +52,7 @@ MEANINGS: dict[str, dict[str, str]] = {
         "score": "integer on the criterion's scale",
         "reason": "the judge's reason; empty where it gave none",
         "is_refusal": "whether the judge saw a refusal in this turn",
-        "counts": "whether the judgement is of the conversation as it is here",
+        "counts": "whether the board counts its judge, and it is of the conversation as it is here",
         "digest": "SHA-256 of the judgement's record",
     },
 }
@@ -61,48 +61,58 @@ _NUMBERS = frozenset({"repeat", "turn", "score"})
 _FLAGS = frozenset({"is_refusal", "counts"})
 _LISTS = frozenset({"roles", "contents"})
 _CROISSANT_TYPES = {**dict.fromkeys(_NUMBERS, "sc:Integer"), **dict.fromkeys(_FLAGS, "sc:Boolean")}
-_RESERVED = "Results of a private card"
 
 Row = dict[str, Any]
+JudgesOf = Callable[[str, Collection[str]], Collection[str]]
+"""Given a suite and the judges with results: those that count on its board."""
 
 
-def conversation_rows(tree: ResultsTree, suite: str, language: str) -> Iterator[Row]:
-    """A row for each conversation of a board, with its texts."""
-    for info in tree.players(suite, language):
+def rows_of(tree: ResultsTree, suite: str, language: str, judges: JudgesOf) -> Iterator[tuple[str, Row]]:
+    """(table of MEANINGS, row) for all conversations and scores of a board.
+
+    Raises RecordError for a damaged record.
+    """
+    players = tree.players(suite, language)
+    present = {judge for info in players for judge in tree.judges(suite, language, info.player)}
+    counting = judges(suite, sorted(present))
+    for info in players:
+        hashes = {}
         for talk in tree.conversations(suite, language, info.player):
-            yield _cell(talk, "protocol") | {
-                "status": talk.status,
-                "failure": talk.failure.reason if talk.failure else None,
-                "character_name": talk.scene.character_name,
-                "card": talk.scene.card,
-                "situation_text": talk.scene.situation,
-                "roles": [message.role for message in talk.messages],
-                "contents": [message.content for message in talk.messages],
-                "fingerprint": talk.fingerprint,
-                "digest": talk.digest,
-            }
-
-
-def score_rows(tree: ResultsTree, suite: str, language: str) -> Iterator[Row]:
-    """A row for each score of a board, with its reason."""
-    for info in tree.players(suite, language):
-        talks = tree.conversations(suite, language, info.player)
-        hashes = {(t.character, t.situation, t.repeat): messages_sha256(t.messages) for t in talks}
+            hashes[talk.character, talk.situation, talk.repeat] = messages_sha256(talk.messages)
+            yield "conversations", _conversation_row(talk)
         for judgement in tree.judgements(suite, language, info.player):
             key = (judgement.character, judgement.situation, judgement.repeat)
             fresh = hashes.get(key) == judgement.conversation_sha256
-            for turn in judgement.turns:
-                for criterion, score in turn.scores.items():
-                    yield _cell(judgement) | {
-                        "judge": judgement.judge,
-                        "turn": turn.turn,
-                        "criterion": criterion,
-                        "score": score,
-                        "reason": turn.reasons.get(criterion, ""),
-                        "is_refusal": turn.is_refusal,
-                        "counts": fresh and judgement.status == "ok",
-                        "digest": judgement.digest,
-                    }
+            counts = fresh and judgement.status == "ok" and judgement.judge in counting
+            for row in _score_rows(judgement, counts):
+                yield "scores", row
+
+
+def _conversation_row(talk: Conversation) -> Row:
+    return _cell(talk, "protocol") | {
+        "status": talk.status,
+        "failure": talk.failure.reason if talk.failure else None,
+        "character_name": talk.scene.character_name,
+        "card": talk.scene.card,
+        "situation_text": talk.scene.situation,
+        "roles": [message.role for message in talk.messages],
+        "contents": [message.content for message in talk.messages],
+        "fingerprint": talk.fingerprint,
+        "digest": talk.digest,
+    }
+
+
+def _score_rows(judgement: Judgement, counts: bool) -> Iterator[Row]:
+    cell = _cell(judgement) | {"judge": judgement.judge, "counts": counts, "digest": judgement.digest}
+    for turn in judgement.turns:
+        for criterion, score in turn.scores.items():
+            yield cell | {
+                "turn": turn.turn,
+                "criterion": criterion,
+                "score": score,
+                "reason": turn.reasons.get(criterion, ""),
+                "is_refusal": turn.is_refusal,
+            }
 
 
 def _cell(record: Conversation | Judgement, *more: str) -> Row:
@@ -110,25 +120,33 @@ def _cell(record: Conversation | Judgement, *more: str) -> Row:
     return {name: getattr(record, name) for name in names}
 
 
+def all_judges(suite: str, present: Collection[str]) -> Collection[str]:
+    """Every judge counts, as in a suite that no prompts define."""
+    return present
+
+
 def dataset_files(
-    tree: ResultsTree, suite: str, languages: Sequence[str], *, title: str, licence: str
+    tree: ResultsTree,
+    suite: str,
+    languages: Sequence[str],
+    *,
+    title: str,
+    licence: str,
+    judges: JudgesOf = all_judges,
 ) -> dict[str, bytes]:
     """The files of the dataset by their path in its folder. Equal results give equal files.
 
-    Raises UserError for published scores, for a private suite without a licence, and without pyarrow.
+    Raises UserError for published scores, for a hidden suite, and without pyarrow.
     """
     if tree.is_table(suite):
         raise UserError(
             "published scores have no conversations", where=suite, hint="Export a table: -o x.csv."
         )
-    if tree.is_private(suite) and not licence:
-        hint = "Name the licence of its cards with --licence."
-        raise UserError(f"{_RESERVED} are not published", where=f"suite {suite}", hint=hint)
     chosen = list(languages) or [language for _, language in tree.boards(suite)]
-    tables = {
-        "conversations": [row for code in chosen for row in conversation_rows(tree, suite, code)],
-        "scores": [row for code in chosen for row in score_rows(tree, suite, code)],
-    }
+    tables: dict[str, list[Row]] = {name: [] for name in MEANINGS}
+    for language in chosen:
+        for name, row in rows_of(tree, suite, language, judges):
+            tables[name].append(row)
     files = {f"data/{name}.parquet": _parquet(name, rows) for name, rows in tables.items()}
     counts = {name: len(rows) for name, rows in tables.items()}
     croissant = _croissant(suite, title, licence, files, chosen)

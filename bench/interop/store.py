@@ -1,52 +1,107 @@
 """All conversations and scores of a results tree in Parquet, and SQL over them through DuckDB.
 
-The JSON records stay the source of truth: every row holds the digest of its record.
+The JSON records stay the source of truth: every row holds the digest of its record. Commands other than
+``bench query`` therefore never read the store. To know whether it is up to date they would have to look at
+every record's file, which takes as long as reading those of one board.
 """
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator, Sequence
-from itertools import islice
+from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 from bench.errors import UserError
 from bench.foreign import parquet_modules
-from bench.interop.dataset import MEANINGS, Row, conversation_rows, schema_of, score_rows
+from bench.interop.dataset import MEANINGS, JudgesOf, Row, all_judges, rows_of, schema_of
 from bench.results import ResultsTree
 
-CHUNK = 20_000
-"""Rows that are in memory at once while a store is written."""
-ROWS = {"conversations": conversation_rows, "scores": score_rows}
+CHUNKS = {"conversations": 1_000, "scores": 50_000}
+"""Rows of a row group: so many are in memory while a store is written, and are read to find one of them."""
+MEMORY = "600MB"
+"""Limit of what a query keeps in memory."""
+BOARD = """
+CREATE VIEW board AS
+WITH judged AS (
+    SELECT suite, version, language, player, character, situation, repeat, judge, criterion,
+        avg(score) AS score
+    FROM scores WHERE counts GROUP BY ALL HAVING NOT bool_or(is_refusal)
+), talks AS (
+    SELECT suite, version, language, player, character, situation, repeat, criterion, avg(score) AS score
+    FROM judged GROUP BY ALL
+), scenes AS (
+    SELECT suite, version, language, player, character, situation, criterion, avg(score) AS score
+    FROM talks GROUP BY ALL
+), means AS (
+    SELECT suite, version, language, player, criterion, avg(score) AS score, count(*) AS scenes
+    FROM scenes GROUP BY ALL
+)
+SELECT suite, version, language, player, avg(score) AS score, max(scenes) AS scenes,
+    map_from_entries(list((criterion, score) ORDER BY criterion)) AS criteria
+FROM means GROUP BY ALL
+"""
+"""The score of each player as boards have it: means over turns, judges, repeats, scenes and criteria, without
+judgements that have a refusal. (Version 1 of the protocol weights conversations by their answers.)"""
 
 
-def write_store(tree: ResultsTree, folder: Path, suites: Sequence[str] = ()) -> dict[str, int]:
+def write_store(
+    tree: ResultsTree,
+    folder: Path,
+    suites: Sequence[str] = (),
+    languages: Sequence[str] = (),
+    judges: JudgesOf = all_judges,
+) -> dict[str, int]:
     """Write a Parquet file for each table of MEANINGS into ``folder``, and return their numbers of rows.
 
-    ``suites``: only these; default: all with conversations in the tree. Raises UserError without pyarrow,
-    RecordError for a damaged record.
+    ``suites``, ``languages``: only these; default: all with conversations in the tree. ``judges``: which of
+    them count. Raises UserError for a hidden suite and without pyarrow, RecordError for a damaged record.
     """
-    pyarrow, parquet = parquet_modules("read the JSON records")
-    boards = [board for board in tree.boards() if not tree.is_table(board[0])]
-    chosen = [board for board in boards if not suites or board[0] in suites]
+    _, parquet = parquet_modules("read the JSON records")
+    for name in suites:
+        tree.check_public(name)
+    boards = [board for name in suites or tree.suites() for board in tree.boards(name)]
     folder.mkdir(parents=True, exist_ok=True)
-    counts = dict.fromkeys(MEANINGS, 0)
-    for name, rows_of in ROWS.items():
-        schema = schema_of(name)
-        new = folder / f".{name}.new"
-        with parquet.ParquetWriter(new, schema, compression="zstd") as writer:
-            rows = (row for suite, language in chosen for row in rows_of(tree, suite, language))
-            for chunk in _chunks(rows):
-                counts[name] += len(chunk)
-                writer.write_table(pyarrow.Table.from_pylist(chunk, schema=schema))
-        new.replace(folder / f"{name}.parquet")
-    return counts
+    files = {name: folder / f".{name}.new" for name in MEANINGS}
+    with ExitStack() as stack:
+        tables = {}
+        for name, path in files.items():
+            stack.callback(path.unlink, missing_ok=True)
+            writer = parquet.ParquetWriter(path, schema_of(name), compression="zstd")
+            tables[name] = _Table(name, stack.enter_context(writer))
+        for suite, language in boards:
+            if not tree.is_table(suite) and language in (languages or (language,)):
+                for name, row in rows_of(tree, suite, language, judges):
+                    tables[name].add(row)
+        for table in tables.values():
+            table.flush()
+            table.writer.close()
+        for name, path in files.items():
+            path.replace(folder / f"{name}.parquet")
+    return {name: table.count for name, table in tables.items()}
 
 
-def _chunks(rows: Iterator[Row]) -> Iterator[list[Row]]:
-    while chunk := list(islice(rows, CHUNK)):
-        yield chunk
+class _Table:
+    """Rows on their way into a file."""
+
+    def __init__(self, name: str, writer: Any) -> None:
+        self.writer = writer
+        self.count = 0
+        self._rows: list[Row] = []
+        self._chunk = CHUNKS[name]
+        self._schema = schema_of(name)
+
+    def add(self, row: Row) -> None:
+        self._rows.append(row)
+        if len(self._rows) == self._chunk:
+            self.flush()
+
+    def flush(self) -> None:
+        pyarrow, _ = parquet_modules("read the JSON records")
+        self.count += len(self._rows)
+        self.writer.write_table(pyarrow.Table.from_pylist(self._rows, schema=self._schema))
+        self._rows = []
 
 
 def query(folder: Path, sql: str, most: int | None = None) -> tuple[list[str], list[tuple[Any, ...]]]:
@@ -63,16 +118,17 @@ def query(folder: Path, sql: str, most: int | None = None) -> tuple[list[str], l
     if missing := [path for path in files.values() if not path.is_file()]:
         hint = f"Write the store first: `bench export --format store -o {folder}`."
         raise UserError("no such file", where=str(missing[0]), hint=hint)
-    with duckdb.connect() as connection:
-        for name, path in files.items():
-            place = str(path).replace("'", "''")
-            connection.execute(f"CREATE VIEW {name} AS SELECT * FROM read_parquet('{place}')")
+    with duckdb.connect(config={"memory_limit": MEMORY}) as connection:
         try:
+            for name, path in files.items():
+                place = str(path).replace("'", "''")
+                connection.execute(f"CREATE VIEW {name} AS SELECT * FROM read_parquet('{place}')")
+            connection.execute(BOARD)
             result = connection.execute(sql)
             columns = [column[0] for column in result.description or ()]
             rows = result.fetchall() if most is None else result.fetchmany(most)
         except duckdb.Error as error:
             first = str(error).splitlines()[0]
-            hint = "The tables are conversations and scores; `DESCRIBE scores` lists the columns of one."
+            hint = "Tables are conversations, scores and board; `DESCRIBE scores` lists the columns of one."
             raise UserError(f"the query failed: {first}", hint=hint) from None
     return columns, rows

@@ -27,6 +27,8 @@ FEATURES = {
     "bertopic": "topics: `make topics`",
     "distributed": "clusters: `make cluster`",
     "label_studio_sdk": "Label Studio: `make annotate`",
+    "duckdb": "SQL: `pip install duckdb`",
+    "inspect_ai": "logs for `inspect view`: `pip install inspect-ai`",
 }
 """Packages that features need, and how to install them."""
 

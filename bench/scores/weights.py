@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from bench.errors import UserError
+from bench.toml_entries import did_you_mean
 
 EQUAL = "equal"
 """Name of the plain average, by which the board is ranked."""
@@ -32,7 +33,8 @@ def checked_weights(weights: Weights, criteria: Sequence[str]) -> dict[str, floa
     """``weights`` for all of ``criteria``, 0 for those without one. Raises UserError."""
     for name, weight in weights.items():
         if name not in criteria:
-            raise UserError(f"unknown criterion {name!r}", hint=f"Criteria are {', '.join(criteria)}.")
+            hint = did_you_mean(name, criteria) or f"Criteria are {', '.join(criteria)}."
+            raise UserError(f"unknown criterion {name!r}", hint=hint)
         if weight and not SMALLEST <= weight <= LARGEST:  # also true for NaN
             raise UserError(
                 f"invalid weight {weight!r} of {name}",
@@ -64,7 +66,8 @@ def parse_weights(text: str, criteria: Sequence[str]) -> tuple[str, dict[str, fl
     else:
         raise UserError(
             f"invalid weights {text!r}",
-            hint=f"Give one of {', '.join(named)}, or {len(criteria)} numbers for {', '.join(criteria)}.",
+            hint=did_you_mean(text, named)
+            or f"Give one of {', '.join(named)}, or {len(criteria)} numbers for {', '.join(criteria)}.",
         )
     return CUSTOM, checked_weights(given, criteria)
 

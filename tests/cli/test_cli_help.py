@@ -16,6 +16,12 @@ from tests.tiny import ROOT
 MOST_SUMMARY = 50
 LETTERS = {"--language": "-l", "--player": "-p", "--judge": "-j", "--output": "-o"}
 CONTEXT = click.Context(cli)
+LISTS = {
+    *("suites", "models", "check", "plan", "versus", "cost", "board", "rating", "analyse", "diff", "doctor"),
+    *("topics", "query", "agreement", "annotate status", "audit", "commit-results", "rank-map"),
+}
+COMMON = {"--results", "--models", "--prompts", "--cache", "--max-cost", "--quiet", "--verbose"}
+OTHER_FORMS = {"export", "annotate export", "annotate import"}
 
 
 def every_command(name: str, command: click.Command) -> Iterator[tuple[str, click.Command]]:
@@ -55,6 +61,32 @@ def test_an_option_has_one_letter_everywhere(commands: dict[str, click.Command])
         if (option in parameter.opts) != (letter in parameter.opts)
     ]
     assert wrong == []
+
+
+def test_every_command_that_lists_something_lists_it_as_json(commands: dict[str, click.Command]) -> None:
+    forms = {
+        name: parameter.type.choices
+        for name, command in commands.items()
+        for parameter in command.params
+        if isinstance(parameter.type, click.Choice) and "--format" in parameter.opts
+    }
+    assert {name for name in LISTS if "json" not in forms.get(name, ())} == set()
+    # only those that write files for one program have other forms alone
+    assert {name for name in forms if "json" not in forms[name]} <= OTHER_FORMS
+
+
+def test_every_command_can_be_quiet_and_verbose(commands: dict[str, click.Command]) -> None:
+    for name, command in commands.items():
+        given = {option for parameter in command.params for option in parameter.opts}
+        assert isinstance(command, click.Group) or {"-q", "--quiet", "-v", "--verbose"} <= given, name
+
+
+def test_common_options_can_come_from_the_environment(commands: dict[str, click.Command]) -> None:
+    for name, command in commands.items():
+        for parameter in command.params:
+            for option in COMMON.intersection(parameter.opts):
+                variable = "DRAMATURG_" + option.removeprefix("--").upper().replace("-", "_")
+                assert parameter.envvar == variable, (name, option)
 
 
 @pytest.mark.parametrize(

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import time
 from pathlib import Path
 
 import pytest
 
-from bench.results import ResultsTree
+from bench.catalog import load_catalog
+from bench.interop.card_files import card_bytes
 from bench.suites import load_suite
 from tests.cli.conftest import Bench
-from tests.scripted_server import ScriptedServer
+from tests.local.test_gguf_files import gguf_bytes
+from tests.scripted_server import THOUGHT, ScriptedServer
 from tests.tiny import Tiny, bytes_below, edit
 
 CARD = {
@@ -28,13 +29,16 @@ CARD = {
 }
 
 
-def test_a_german_card_goes_from_a_file_to_the_website_in_three_commands(
-    bench: Bench, tiny: Tiny, server: ScriptedServer, git_identity: None
+def test_a_german_card_goes_from_a_picture_to_the_website_in_three_commands(
+    bench: Bench, tiny: Tiny, server: ScriptedServer
 ) -> None:
-    file = tiny.root / "holm.json"
-    file.write_text(json.dumps(CARD), encoding="utf-8")
-    words = ["import", "card", str(file), "-l", "de", "--suite", "mine", "-p", "bard", "-j", "strict"]
-    made = bench(*words, *tiny.options())
+    file = tiny.root / "holm.png"
+    file.write_bytes(card_bytes(CARD, "png"))
+    thinkers = ("thinker", "thinker-in-tags")
+    added = bench("new", "model", server.url, "--model", ",".join(thinkers), *tiny.options())
+    assert added.status == 0, added.err
+    words = ["import", "card", str(file), "-l", "de", "--suite", "mine", "-j", "strict"]
+    made = bench(*words, "-p", thinkers[0], "-p", thinkers[1], *tiny.options())
     assert made.status == 0, made.err
     assert "private" in made.out
     assert "English" in made.out  # there are no German situations
@@ -42,29 +46,21 @@ def test_a_german_card_goes_from_a_file_to_the_website_in_three_commands(
     site = tiny.root / "site"
     assert bench("site", "build", "-o", str(site), "--private", *tiny.options()).status == 0
     assert list(site.rglob("*holm*"))
-    assert list(ResultsTree(tiny.tree.root, public=True).boards()) == []  # what is built without --private
-    (talk, *_) = tiny.tree.conversations("mine", "de", "bard")
-    assert (talk.messages[0].role, talk.messages[0].content) == ("assistant", "Moin, User.")
-    assert len(talk.answers()) == 2
-    assert all("Moin, User." not in (m.content if m.role == "system" else "") for m in talk.messages)
-    (verdict, *_) = tiny.tree.judgements("mine", "de", "bard")
-    assert (verdict.status, len(verdict.turns)) == ("ok", 2)
+    for thinker in thinkers:
+        (talk, *_) = tiny.tree.conversations("mine", "de", thinker)
+        assert (talk.messages[0].role, talk.messages[0].content) == ("assistant", "Moin, User.")
+        assert len(talk.answers()) == 2
+        assert [call.reasoning for call in talk.calls if call.role == "player"] == [THOUGHT] * 2
+        (verdict, *_) = tiny.tree.judgements("mine", "de", thinker)
+        assert (verdict.status, len(verdict.turns)) == ("ok", 2)
+    said = [seen.raw.decode() for seen in server.seen] + [p.read_text("utf-8") for p in site.rglob("*.html")]
+    assert not any(THOUGHT in text or "&lt;think&gt;" in text for text in said)
     judged = [
         seen.body["messages"][-1]["content"] for seen in server.seen if seen.body["model"] == "strict-1"
     ]
     assert all("greets people:\n| Moin, User." in prompt for prompt in judged if "greets" in prompt)
     assert (tiny.tree.root / "mine" / ".gitignore").read_text() == "*\n"
     assert bench("audit", "mine", *tiny.options()).status == 0
-
-
-def test_results_of_a_private_card_are_never_committed(bench: Bench, tiny: Tiny, git_identity: None) -> None:
-    edit(tiny.card_file, 'style = "prose"', 'style = "prose"\nprivate = true')
-    assert bench("run", "tiny", *tiny.options()).status == 0
-    os.chdir(tiny.root)
-    os.system("git init -q . && git add models.toml && git commit -qm start")
-    ended = bench("commit-results", "--dry-run", *tiny.options())
-    assert "plays a private card" in ended.out + ended.err
-    assert ResultsTree(tiny.tree.root, public=True).suites() == []
 
 
 def test_new_suite_writes_a_suite_that_runs(bench: Bench, tiny: Tiny) -> None:
@@ -169,6 +165,24 @@ def test_models_of_a_server_are_added(bench: Bench, tiny: Tiny, server: Scripted
     ended = bench("new", "model", server.url, "--model", "nothing", *tiny.options())
     assert ended.status == 1
     assert tiny.models.read_bytes() == before
+
+
+def test_two_model_files_are_compared(bench: Bench, tiny: Tiny, server: ScriptedServer) -> None:
+    files = [tiny.root / f"version-{number}.gguf" for number in (1, 2)]
+    for number, file in enumerate(files, 2):
+        file.write_bytes(gguf_bytes(blocks=number))
+    with tiny.models.open("a", encoding="utf-8") as catalog:
+        catalog.write('[providers.here]\nbase_url = "embedded"\n')
+    added = bench("new", "model", *map(str, files), *tiny.options())
+    assert added.status == 0, added.err
+    models = load_catalog(tiny.models)
+    assert {str(models.local_file(file.stem).path) for file in files} == set(map(str, files))
+    text = tiny.models.read_text(encoding="utf-8").replace('"embedded"', f'"{server.url}"')  # and no file
+    tiny.models.write_text(re.sub(r"(?m)^(file|sha256) = .*\n", "", text), encoding="utf-8")
+    ended = bench("versus", "tiny", "version-1", "version-2", "--format", "json", *tiny.options())
+    (made,) = json.loads(ended.out)
+    assert (made["player"], made["other"], made["scenes"]) == ("version-1", "version-2", 4)
+    assert "on the 4 scenes" in made["sentence"]
 
 
 def test_another_interrogator_may_ask(bench: Bench, tiny: Tiny, server: ScriptedServer) -> None:

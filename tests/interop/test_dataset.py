@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
+import jsonschema
 import pytest
 from click.testing import CliRunner, Result
 
+from bench.boards.loading import load_board
 from bench.cli import cli
 from bench.errors import UserError
 from bench.interop.dataset import MEANINGS, dataset_files
 from bench.results import ResultsTree
 from tests.synthetic import make_tree
+from tests.tiny import bytes_below
 
 
 @pytest.fixture(scope="module")
@@ -54,13 +58,6 @@ def test_equal_results_give_equal_files(tree: ResultsTree) -> None:
     assert first == second
 
 
-def test_a_private_suite_is_no_dataset_without_a_licence(tmp_path: Path) -> None:
-    tree = make_tree(tmp_path / "results", players=1, characters=1, situations=1).tree
-    tree.keep_private("synthetic")
-    with pytest.raises(UserError, match="not published"):
-        dataset_files(tree, "synthetic", [], title="T", licence="")
-
-
 def test_a_suffix_decides_the_format_or_is_rejected(tree: ResultsTree, tmp_path: Path) -> None:
     for words, fault in (
         (["-o", str(tmp_path / "x.xlsx")], "unsupported file type '.xlsx'"),
@@ -86,6 +83,31 @@ def test_inspect_opens_the_logs(tree: ResultsTree, tmp_path: Path) -> None:
     assert len(sample.scores) == 2 * 3
 
 
+def test_boards_fit_the_schema_of_every_eval_ever(
+    tree: ResultsTree, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1790000000")
+    schema = json.loads((Path(__file__).parent / "every_eval_ever" / "eval.schema.json").read_text("utf-8"))
+    validator = jsonschema.Draft7Validator(schema)
+    for folder in ("first", "second"):
+        words = ["export", "synthetic", "--format", "every-eval-ever", "-o", str(tmp_path / folder)]
+        assert run(tree, *words).exit_code == 0
+    files = bytes_below(tmp_path / "first")
+    assert files == bytes_below(tmp_path / "second")
+    rows = {row.name: row for row in load_board(tree, "synthetic", "en").board.rows}
+    assert len(files) == len(rows)
+    for name, data in files.items():
+        assert re.fullmatch(r"data/synthetic/[\w.-]+/[\w.-]+/[0-9a-f-]{14}4[0-9a-f-]{21}\.json", name)
+        log = json.loads(data)
+        assert [error.message for error in validator.iter_errors(log)] == []
+        row = rows[log["model_info"]["name"]]
+        said = {
+            r["evaluation_result_id"].split("/")[-1]: r["score_details"]["score"]
+            for r in log["evaluation_results"]
+        }
+        assert said == {"score": row.score, "length_norm_score": row.length_norm_score, **row.criteria}
+
+
 def test_sql_counts_what_the_records_hold(tree: ResultsTree, tmp_path: Path) -> None:
     pytest.importorskip("duckdb")
     pytest.importorskip("pyarrow")
@@ -94,5 +116,12 @@ def test_sql_counts_what_the_records_hold(tree: ResultsTree, tmp_path: Path) -> 
     sql = "SELECT count(*) AS n, count(DISTINCT judge) AS judges FROM scores"
     ended = CliRunner().invoke(cli, ["query", sql, "--store", store, "--format", "json"])
     assert json.loads(ended.output) == [{"n": 2 * 24 * 2 * 3, "judges": 2}]
+    sql = "SELECT player, score, criteria FROM board WHERE suite = 'synthetic' AND language = 'en'"
+    ended = CliRunner().invoke(cli, ["query", sql, "--store", store, "--format", "json"])
+    board = load_board(tree, "synthetic", "en").board
+    for row in json.loads(ended.output):
+        (own,) = (r for r in board.rows if r.player == row["player"])
+        assert row["score"] == pytest.approx(own.score, abs=1e-6)
+        assert row["criteria"] == pytest.approx(own.criteria, abs=1e-6)
     wrong = CliRunner().invoke(cli, ["query", "SELECT nothing FROM nowhere", "--store", store])
     assert isinstance(wrong.exception, UserError)

@@ -34,6 +34,7 @@ from bench.scores.frame import Frames
 from bench.scores.ledger import Scene, judgement_counts, ledger
 from bench.scores.paper import published
 from bench.scores.player_measures import PlayerMeasures
+from bench.toml_entries import did_you_mean
 
 
 class Analysis(Record):
@@ -89,7 +90,8 @@ def report(material: Material, only: Sequence[str] = ()) -> Report:
     names = [table[0] for table in _TABLES]
     for name in only:
         if name not in names:
-            raise UserError(f"unknown analysis {name!r}", hint=f"Choose from: {', '.join(names)}.")
+            hint = did_you_mean(name, names) or f"Choose from: {', '.join(names)}."
+            raise UserError(f"unknown analysis {name!r}", hint=hint)
     frames = material.frames
     return Report(
         suite=frames.suite,
