@@ -12,7 +12,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, JsonValue
 
 from bench.errors import CatalogError
 from bench.records import Openness, PlayerInfo, Role, Usage
-from bench.toml_entries import Entry, checked_id, entry_from, located, read_text, read_toml, unknown_name
+from bench.toml_entries import Entry, checked_id, entry_from, located, read_tables, unknown_name
 
 EMBEDDED_URL = "embedded"
 """``base_url`` of the provider that `bench` starts itself: a llama.cpp server on a free port."""
@@ -300,7 +300,7 @@ class Catalog:
 def load_catalog(path: Path) -> Catalog:
     """Read models.toml. Raises CatalogError that names the file, table and key, and says what to do."""
     hint = "Run `bench` in Dramaturg's own folder, or name the file with --models."
-    tables, text = read_toml(path, hint), read_text(path, hint)
+    tables, text = read_tables(path, hint)
     for key in tables.keys() - {"providers", "models"}:
         hint = "Use [providers.NAME] and [models.NAME]."
         raise CatalogError(f"unknown table {key!r}", where=str(path), hint=hint)

@@ -11,7 +11,7 @@ from typing import Any
 
 from bench.errors import CatalogError
 from bench.files import MOST_BYTES
-from bench.toml_entries import checked_id, read_text, read_toml, unknown_name
+from bench.toml_entries import checked_id, read_tables, read_text, read_toml, unknown_name
 
 JSON_LINES = "Write one JSON object per line."
 
@@ -61,8 +61,8 @@ def read_probes(folder: Path, character: str, root: Path) -> Iterator[Item]:
     if first.is_file() and not path.is_file():
         path = first
     shared = read_toml(folder / "_shared.toml", root=root).get("patterns", {})
-    tables = read_toml(path, root=root)
-    lines = read_text(path, root=root).split("\n")
+    tables, text = read_tables(path, root=root)
+    lines = text.split("\n")
     starts = [number for number, line in enumerate(lines, 1) if line.strip() == "[[probe]]"]
     hint = "Write each probe as [[probe]]."
     if unknown := sorted(tables.keys() - {"probe"}):

@@ -57,7 +57,7 @@ def sha256_of(data: object) -> str:
 class Record(BaseModel):
     """Base of all records: frozen, and an unknown key is an error that names it."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     def plain(self) -> dict[str, Any]:
         """Plain JSON data; fields that are None are left out."""

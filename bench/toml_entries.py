@@ -33,7 +33,7 @@ LISTED_BY = {"model": "models", "player": "models", "judge": "models", "suite": 
 class Entry(BaseModel):
     """Base of everything read from TOML: frozen, and an unknown key is an error."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
 E = TypeVar("E", bound=Entry)
@@ -58,8 +58,16 @@ def read_text(path: Path, hint: str = CHECK_PATH, *, root: Path | None = None, m
 def read_toml(path: Path, hint: str = CHECK_PATH, *, root: Path | None = None) -> Mapping[str, Any]:
     """The tables of a file, which other callers share. Raises CatalogError where it cannot be read or is not
     TOML (line, column)."""
+    return read_tables(path, hint, root=root)[0]
+
+
+def read_tables(
+    path: Path, hint: str = CHECK_PATH, *, root: Path | None = None
+) -> tuple[Mapping[str, Any], str]:
+    """The tables of a file, as :func:`read_toml`, and its text."""
+    text = read_text(path, hint, root=root)
     try:
-        return _tables(read_text(path, hint, root=root))
+        return _tables(text), text
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         fault = f"malformed TOML: {error}" if isinstance(error, ValueError) else "nested too deeply"
         raise CatalogError(fault, where=str(path), hint="Fix the syntax at that place.") from None

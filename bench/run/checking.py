@@ -15,7 +15,7 @@ from bench.protocols import protocol_for
 from bench.suites import Card, Situation, SuiteEntry, read_suite, suite_files
 from bench.suites.drafts import UNFINISHED
 from bench.suites.layers import entries_in, existing_layers, protocol_folders
-from bench.toml_entries import Entry, entry_faults, located, read_text, read_toml, unknown_name
+from bench.toml_entries import Entry, entry_faults, located, read_tables, read_toml, unknown_name
 
 _ENTRIES: dict[str, tuple[str, type[Entry]]] = {
     "characters": ("character", Card),
@@ -61,7 +61,7 @@ def check_all(layers: Sequence[Path], models: Path) -> CheckReport:
         for path in sorted(layer.rglob("*.toml")):
             report.files += 1
             try:
-                tables, text = read_toml(path, root=layer), read_text(path, root=layer)
+                tables, text = read_tables(path, root=layer)
             except CatalogError as error:
                 report.add(error)
                 continue
@@ -93,7 +93,7 @@ def _check_catalog(models: Path, report: CheckReport) -> Catalog | None:
     except CatalogError as error:
         first = error
     try:
-        tables, text = read_toml(models), read_text(models)
+        tables, text = read_tables(models)
     except CatalogError as error:
         report.add(error)
         return None

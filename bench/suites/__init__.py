@@ -34,7 +34,7 @@ from bench.suites.lorebook import LoreEntry
 from bench.suites.macros import settled
 from bench.suites.rotation import Rota, Scene, rota_of
 from bench.suites.scripts import Script
-from bench.toml_entries import Entry, checked_id, entry_from, located, read_text, read_toml, unknown_name
+from bench.toml_entries import Entry, checked_id, entry_from, located, read_tables, unknown_name
 
 FOLDER = r"^(?:[a-z0-9][a-z0-9-]*)?$"
 """What a suite may call the folder of its templates."""
@@ -298,7 +298,7 @@ def read_suite(path: Path, prompts: tuple[Path, ...], *, check: bool = True) -> 
     """The suite in the file ``path``, below one of the folders ``prompts``; see :func:`load_suite`."""
     root = path.parents[1]
     layers = (root, *(layer for layer in prompts if layer != root))
-    tables, text = read_toml(path, root=root), read_text(path, root=root)
+    tables, text = read_tables(path, root=root)
     entry = entry_from(SuiteEntry, tables, str(path), text=text)
     _check_judges(entry, path, text)
     for language in entry.languages:
@@ -381,7 +381,7 @@ def _selected(
 
 def read_entry(kind: type[E], path: Path, prompts: Path) -> E:
     """A card or situation in a file that must not lead out of ``prompts``. Raises CatalogError."""
-    tables, text = read_toml(path, root=prompts), read_text(path, root=prompts)
+    tables, text = read_tables(path, root=prompts)
     entry = entry_from(kind, tables, str(path), text=text)
     if isinstance(entry, Card) and not entry.licence and is_private_layer(prompts):
         return entry.model_copy(update={"private": True})

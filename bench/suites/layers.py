@@ -80,7 +80,9 @@ def entries_in(layers: Sequence[Path], kind: str, language: str) -> Mapping[str,
     """The files of cards or situations by id. Raises CatalogError if two layers have the same id."""
     files: dict[str, Path] = {}
     for layer in layers:
-        for path in sorted((layer / kind / language).glob("*.toml")):
+        folder = layer / kind / language
+        names = [path.name for path in folder.iterdir()] if folder.is_dir() else []
+        for path in (folder / name for name in sorted(names) if name.endswith(".toml")):
             if path.stem in files:
                 where = f"{path} and {files[path.stem]}"
                 raise CatalogError(f"two files are called {path.name!r}", where=where, hint="Rename one.")
