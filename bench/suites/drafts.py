@@ -142,6 +142,10 @@ def _templates(new: NewSuite, layers: Sequence[Path]) -> str:
     return f"templates-{max(numbers)}" if numbers else ""
 
 
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
 def _suite_text(
     new: NewSuite, language: str, situations: tuple[str, ...], asking: str, templates: str
 ) -> str:
@@ -149,8 +153,8 @@ def _suite_text(
     count = len(new.characters) * len(situations)
     head: dict[str, object] = {
         "title": title,
-        "description": f"{len(new.characters)} characters, {len(situations)} situations: {count}"
-        " conversations a player.",
+        "description": f"{_counted(len(new.characters), 'character')},"
+        f" {_counted(len(situations), 'situation')}: {_counted(count, 'conversation')} a player.",
         "version": "1",
         "templates": templates,
         "greeting": "first_message" if new.greeting else "",
