@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from bench.cli.annotate_text import print_import, print_status
+from bench.cli.annotate_text import print_import, print_sample, print_status
 from bench.cli.common import Suggesting
 from bench.cli.options import Places, places, private_option
 from bench.cli.output import listing
@@ -128,9 +128,7 @@ def sample(
     from bench.boards.privacy import is_private
     from bench.results.studies import study_folder
 
-    folder = study_folder(where.results, study)
     suites = all_suites(where.layers)
-    defined = suites.get(suite_name)
     evidence = where.evidence(suite_name, [language], public=not private)
     if guideline:
         text, note = load_guideline(where.prompts, guideline), ""
@@ -149,17 +147,10 @@ def sample(
         seed=seed,
         version=suite_version,
         players=players,
-        repeats=defined.repeats if defined else (),
+        repeats=suites[suite_name].repeats if suite_name in suites else (),
     )
     new = save_new_study(where.results, drawn.file, private=is_private(evidence, suite_name, suites))
-    count, asked = len(drawn.file.items), drawn.file.asked or 0
-    if count < asked:
-        click.echo(f"only {count} complete conversations for {asked}: all are in the sample", err=True)
-    for margin, levels in (drawn.file.strata or {}).items():
-        low, high = min(levels.values()), max(levels.values())
-        each = f"{low}" if low == high else f"{low} to {high}"
-        click.echo(f"{margin + 's':<12}{len(levels):>4}, with {each} conversations each")
-    click.echo(f"{count} of {drawn.pool} conversations {'in' if new else 'already in'} {folder}")
+    print_sample(drawn, new, study_folder(where.results, study))
 
 
 @annotate.command()

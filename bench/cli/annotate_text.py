@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -16,6 +17,7 @@ from bench.tables import printable, text_table
 if TYPE_CHECKING:
     from bench.annotate.merging import AnnotatorCounts, MergeReport
     from bench.annotate.reading import Reading
+    from bench.annotate.sample import Sample
     from bench.results.studies import StudyFile
 
 
@@ -41,6 +43,18 @@ def print_import(study: str, reading: Reading, report: MergeReport | None) -> No
     print_counts(report.counts)
     if any(not problem.place for problem in reading.problems):
         sys.exit(1)
+
+
+def print_sample(drawn: Sample, new: bool, folder: Path) -> None:
+    """What was drawn, and how evenly; ``new``: it was not in ``folder`` before."""
+    count, asked = len(drawn.file.items), drawn.file.asked or 0
+    if count < asked:
+        click.echo(f"only {count} complete conversations for {asked}: all are in the sample", err=True)
+    for margin, levels in (drawn.file.strata or {}).items():
+        low, high = min(levels.values()), max(levels.values())
+        each = f"{low}" if low == high else f"{low} to {high}"
+        click.echo(f"{margin + 's':<12}{len(levels):>4}, with {each} conversations each")
+    click.echo(f"{count} of {drawn.pool} conversations {'in' if new else 'already in'} {folder}")
 
 
 def print_status(file: StudyFile, counts: Sequence[AnnotatorCounts], form: str) -> None:

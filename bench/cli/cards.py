@@ -41,6 +41,9 @@ LANGUAGE = click.option("--language", "-l", required=True, metavar="L", help="La
 @click.option("--player", "-p", "players", multiple=True, metavar="P", help="With --suite: a player.")
 @click.option("--judge", "-j", "judges", multiple=True, metavar="J", help="With --suite: a judge.")
 @click.option("--situation", "situations", multiple=True, metavar="S", help="With --suite (default: all).")
+@click.option(
+    "--max-turns", type=click.IntRange(1), metavar="N", help="With --suite: cut situations to N turns."
+)
 @places
 def import_card_command(
     files: tuple[Path, ...],
@@ -56,6 +59,7 @@ def import_card_command(
     players: tuple[str, ...],
     judges: tuple[str, ...],
     situations: tuple[str, ...],
+    max_turns: int | None,
     where: Places,
 ) -> None:
     """Import community character cards (V1, V2, V3).
@@ -70,8 +74,9 @@ def import_card_command(
 
     if name and len(files) > 1:
         raise click.UsageError("--name names one card: import the files one by one.")
-    if (judges or players or situations) and not suite:
-        raise click.UsageError("--player, --judge and --situation go with --suite.")
+    playing = {"players": players, "judges": judges, "situations": situations, "max_turns": max_turns}
+    if any(playing.values()) and not suite:
+        raise click.UsageError("--player, --judge, --situation and --max-turns go with --suite.")
     if suite and not judges:
         raise click.UsageError("--suite needs a judge: name a model of `bench models` with --judge.")
     for model in (*players, *judges):  # before anything is written
@@ -94,7 +99,7 @@ def import_card_command(
             click.echo(f"bench: the suite {suite} was not written, because a card is missing", err=True)
         sys.exit(1)
     if suite:
-        _write_suite(suite, made, where, language, players=players, judges=judges, situations=situations)
+        _write_suite(suite, made, where, language, **playing)
 
 
 def _write_suite(name: str, cards: Sequence[ImportedCard], where: Places, language: str, **rest: Any) -> None:

@@ -18,11 +18,9 @@ from bench.cli.run_display import RunDisplay, print_report, stale, states
 from bench.cli.stopping import stoppable, stopped_by_budget
 from bench.errors import UserError
 from bench.run.jobs import Job, Part, missing_keys, plan_suite
-from bench.run.judge_suite import judge_suite
 from bench.run.plan import RoleCost, estimate
 from bench.run.prices import Spending
 from bench.run.progress import RunReport, short
-from bench.run.run_suite import run_suite
 
 
 @click.command()
@@ -125,6 +123,8 @@ def run(suite: str, limits: Spending, cluster: str | None, where: Places, **part
     judgement is saved at once: stop with Ctrl-C at any time, and the next run resumes. Recorded failures are
     retried only with --retry-failed, except those caused by the connection or a rate limit.
     """
+    from bench.run.run_suite import run_suite
+
     with stoppable(), RunDisplay() as display:
         report = run_suite(suite, **part, **arguments(where, limits), cluster=cluster, listener=display)
     _finish(report)
@@ -152,6 +152,8 @@ def judge(
     Makes no player calls. Name the judges with --judge; without --player, all players are judged. With
     --batch the command waits for its batches; you can stop it, and the same command picks them up again.
     """
+    from bench.run.judge_suite import judge_suite
+
     if reparse and (batch or part["shard"]):
         raise click.UsageError("--reparse makes no calls: leave --batch and --shard out")
     if batch and not limits.cached:

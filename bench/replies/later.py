@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-_METHODS = ("search", "match", "fullmatch", "finditer", "findall", "sub", "split")
+_METHODS = ("search", "match", "fullmatch", "finditer", "findall", "sub", "subn", "split")
 
 
 class Later:
@@ -18,6 +18,7 @@ class Later:
     finditer: Callable[..., Iterator[re.Match[str]]]
     findall: Callable[..., list[Any]]
     sub: Callable[..., str]
+    subn: Callable[..., tuple[str, int]]
     split: Callable[..., list[str]]
 
     def __init__(self, pattern: str, flags: int = 0) -> None:

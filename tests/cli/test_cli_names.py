@@ -18,7 +18,7 @@ NEARLY: dict[str, str] = {
     "board tiny -l en --separate brd actor": "bard",
     "board tiny -l en --rescore --character ana": "anna",
     "analyse tiny -l en --only by_trn": "by_turn",
-    "annotate sample tiny -l en --study s -p brd": "bard",
+    "annotate status --study fist": "first",
     "cost tny": "tiny",
     "diff tny --since HEAD": "tiny",
     "export tny": "tiny",
@@ -34,6 +34,8 @@ NEARLY: dict[str, str] = {
 
 
 def test_a_name_that_is_nearly_right_brings_the_right_one(bench: Bench, done: Tiny) -> None:
+    (done.tree.root / "human" / "first").mkdir(parents=True)
+    (done.tree.root / "human" / "first" / "study.json").touch()
     missing = {}
     for words, meant in NEARLY.items():
         place = [] if words.split()[0] in ("bord", "annotate smple") else done.options()

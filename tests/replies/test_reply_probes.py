@@ -374,7 +374,7 @@ def test_patterns_that_need_no_whole_check_would_pass_it(monkeypatch: pytest.Mon
     pieces += ["(?#neg)", r"(?<!\d)"]
     made = {"".join(rng.choices(pieces, k=rng.randint(1, 7))) for _ in range(5000)}
     quick = {pattern: pattern_fault(pattern) for pattern in made if patterns.PLAIN.fullmatch(pattern)}
-    assert len(quick) > 200
+    assert len(quick) > 150
     monkeypatch.setattr(patterns, "PLAIN", re.compile("(?!)"))
     pattern_fault.cache_clear()
     assert {pattern: pattern_fault(pattern) for pattern in quick} == quick
