@@ -21,7 +21,7 @@ from bench.catalog import Catalog
 from bench.errors import UserError
 from bench.protocol_facts import facts_of
 from bench.records import PlayerInfo
-from bench.scores.board import CONFIDENCE, BoardRow
+from bench.scores.board import BoardRow
 from bench.slugs import slug
 from bench.suites.languages import template_file
 from bench.toml_entries import read_text
@@ -147,7 +147,7 @@ def _results(
                 "confidence_interval": {
                     "lower": value - spread,
                     "upper": value + spread,
-                    "confidence_level": CONFIDENCE,
+                    "confidence_level": board.confidence,
                     "method": "bootstrap over conversations, half width on either side",
                 },
                 "num_samples": row.conversations_scored,
