@@ -24,6 +24,10 @@ class Mark:
     label: str
 
 
+MOST_LABELS = 12
+"""So many numbers fit below the axis of a line figure."""
+
+
 @dataclass(frozen=True)
 class Series:
     """A line. ``kind``: its style, ``main`` or ``other``."""
@@ -62,7 +66,7 @@ def line_figure(
     parts += [f'<text class="rc-axis-y" x="{LEFT - 6}" y="{y(t) + 4:g}">{t:g}</text>' for t in ticks]
     parts += [
         f'<text class="rc-axis-x" x="{x(at):g}" y="{HEIGHT - 26}">{at}</text>'
-        for at in range(first, last + 1)
+        for at in range(first, last + 1, -(-(last - first + 1) // MOST_LABELS))
     ]
     middle = (TOP + HEIGHT - BOTTOM) / 2
     centre = (LEFT + WIDTH - RIGHT) / 2
