@@ -106,6 +106,17 @@ def hidden_from_git(folder: Path) -> bool:
         return False
 
 
+def holds(path: Path | str, data: bytes) -> bool:
+    """Whether ``path`` is a regular file with these bytes. Reads no more than so many, and follows no link."""
+    try:
+        state = os.lstat(path)
+        if not stat.S_ISREG(state.st_mode) or state.st_size != len(data):
+            return False
+        return _content(os.fspath(path), _NO_LINK, len(data)) == data
+    except OSError:
+        return False
+
+
 def write_atomically(path: Path, data: bytes, *, replace: bool = True) -> bool:
     """Write ``data`` to ``path``: a reader, or a crash at any moment, sees all of it or nothing.
 
@@ -122,7 +133,7 @@ def write_atomically(path: Path, data: bytes, *, replace: bool = True) -> bool:
     """
     temporary = path.parent / _temporary_name()
     try:
-        if path.exists() and (not replace or path.read_bytes() == data):
+        if holds(path, data) or (not replace and path.exists()):
             return False
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
@@ -212,7 +223,7 @@ class BulkWriter:
             if folder not in self._names:
                 os.makedirs(folder, exist_ok=True)  # noqa: PTH103 - for 12,000 paths, text is faster
                 self._names[folder] = set(os.listdir(folder))  # noqa: PTH208
-            if name in self._names[folder] and Path(path).read_bytes() == data:
+            if name in self._names[folder] and holds(path, data):
                 return
             temporary = f"{folder}/{_temporary_name()}"
             try:

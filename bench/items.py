@@ -11,7 +11,9 @@ from typing import Any
 
 from bench.errors import CatalogError
 from bench.files import MOST_BYTES
-from bench.toml_entries import checked_id, read_tables, read_text, read_toml, unknown_name
+from bench.toml_entries import checked_id, located, read_tables, read_text, read_toml, unknown_name
+
+_PROBE = re.compile(r"\s*\[\[\s*probe\s*\]\]")
 
 JSON_LINES = "Write one JSON object per line."
 
@@ -62,31 +64,39 @@ def read_probes(folder: Path, character: str, root: Path) -> Iterator[Item]:
         path = first
     shared = read_toml(folder / "_shared.toml", root=root).get("patterns", {})
     tables, text = read_tables(path, root=root)
-    lines = text.split("\n")
-    starts = [number for number, line in enumerate(lines, 1) if line.strip() == "[[probe]]"]
     hint = "Write each probe as [[probe]]."
     if unknown := sorted(tables.keys() - {"probe"}):
-        raise CatalogError(f"unknown key {unknown[0]!r}", where=str(path), hint=hint)
+        fault, where = f"unknown key {unknown[0]!r}", located(path, [unknown[0]], text)
+        raise CatalogError(fault, where=where, hint=hint)
+    probes = tables.get("probe", [])
+    if not isinstance(probes, list) or not all(isinstance(table, dict) for table in probes):
+        raise CatalogError("probe: no list of tables", where=located(path, ["probe"], text), hint=hint)
     seen: set[str] = set()
-    for number, probe in zip(starts, tables.get("probe", ()), strict=True):
-        table, where = dict(probe), f"{path}:{number}"
+    starts = [n for n, line in enumerate(text.split("\n"), 1) if _PROBE.match(line)]
+    lines = starts if len(starts) == len(probes) else [0] * len(probes)
+    for number, (line, probe) in enumerate(zip(lines, probes, strict=True)):
+        table = dict(probe)
+        where = f"{path}:{line}" if line else located(path, ["probe", number], text)
         name = checked_id(str(table.pop("id", "")), where)
         if name in seen:
             raise CatalogError(f"duplicate probe {name!r}", where=where, hint="Give each probe its own id.")
         seen.add(name)
         for key in ("accept", "reject"):
-            table[key] = [p for pattern in table.get(key, ()) for p in _expanded(pattern, shared, where)]
+            if isinstance(given := table.get(key), list):  # anything else is a fault that its reader reports
+                table[key] = [p for pattern in given for p in _expanded(pattern, shared, where)]
         yield Item(character, name, table, where)
     if not seen:
         raise CatalogError("no probes", where=str(path), hint=hint)
 
 
-def _expanded(pattern: str, shared: Mapping[str, list[str]], where: str) -> list[str]:
-    if not pattern.startswith("@"):
+def _expanded(pattern: object, shared: object, where: str) -> list[object]:
+    if not isinstance(pattern, str) or not pattern.startswith("@"):
         return [pattern]
-    if pattern[1:] not in shared:
-        raise unknown_name(pattern[1:], shared, "list of patterns", where)
-    return shared[pattern[1:]]
+    lists = shared if isinstance(shared, dict) else {}
+    if pattern[1:] not in lists:
+        raise unknown_name(pattern[1:], lists, "list of patterns", where)
+    found = lists[pattern[1:]]
+    return found if isinstance(found, list) else [found]
 
 
 def _item(line: str, where: str) -> Item:

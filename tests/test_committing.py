@@ -14,9 +14,11 @@ import pytest
 from bench import cli
 from bench.audit import audit_tree
 from bench.boards.loading import all_suites
+from bench.protocols import protocol_for
 from bench.run.plan import make_plan
 from bench.run.runner import run_plan
-from tests.tiny import TEMPLATES, FakeChat, Tiny, make_tiny, name_templates
+from bench.suites import load_suite
+from tests.tiny import LANGUAGE, TEMPLATES, FakeChat, Tiny, make_tiny, name_templates
 
 Say = Callable[..., tuple[int, str, str]]
 
@@ -74,6 +76,25 @@ def test_the_templates_that_a_suite_names_are_committed(commit: Say, tiny: Tiny)
     assert {name for name in files if name.endswith(".jinja")} == {
         f"prompts/pingpong_v2/{folder.name}/{path.name}" for path in TEMPLATES.glob("*.jinja")
     }
+
+
+def test_situations_of_another_language_and_deleted_templates_are_committed(commit: Say, tiny: Tiny) -> None:
+    shutil.rmtree(tiny.tree.root / "tiny" / "en")
+    shutil.copytree(tiny.card_file.parent, tiny.card_file.parents[1] / "de")
+    with tiny.suite_file.open("a", encoding="utf-8") as file:
+        file.write(LANGUAGE.format(language="de", characters='["anna"]', situations='["hello"]'))
+    own = tiny.suite_file.with_name("judge.de.jinja")
+    shutil.copy(own.with_name("judge.jinja"), own)
+    protocol = protocol_for(load_suite(tiny.prompts, "tiny"), "de", tiny.catalog())
+    plan = make_plan(protocol, tiny.tree, ["bard"], ["strict"])
+    asyncio.run(run_plan(protocol, plan, tiny.tree, FakeChat().ask))
+    assert commit()[0] == 0
+    named = git("ls-files", "--", "prompts").split()
+    assert "prompts/situations/en/hello.toml" in named
+    assert f"prompts/pingpong_v2/{own.name}" in named
+    own.unlink()
+    assert commit()[0] == 0
+    assert f"prompts/pingpong_v2/{own.name}" not in git("ls-files", "--", "prompts").split()
 
 
 def test_what_was_committed_can_be_audited_in_a_clone(commit: Say, tiny: Tiny, tmp_path: Path) -> None:

@@ -52,6 +52,13 @@ def test_equal_bytes_are_not_written_again(tmp_path: Path) -> None:
     assert (path.stat().st_ino, path.stat().st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
 
 
+def test_a_link_to_an_endless_file_is_replaced_unread(tmp_path: Path) -> None:
+    (tmp_path / "x").symlink_to("/dev/zero")
+    assert write_atomically(tmp_path / "x", b"new")
+    assert not (tmp_path / "x").is_symlink()
+    assert (tmp_path / "x").read_bytes() == b"new"
+
+
 def test_other_bytes_replace_the_file(tmp_path: Path) -> None:
     write_atomically(tmp_path / "x", b"old")
     assert write_atomically(tmp_path / "x", b"new")

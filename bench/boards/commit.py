@@ -13,8 +13,9 @@ from bench.boards.git import git
 from bench.boards.loading import load_board, stored_json
 from bench.boards.privacy import is_private
 from bench.errors import UserError
-from bench.files import write_atomically
+from bench.files import holds, write_atomically
 from bench.records import Conversation, Judgement, digest_of, messages_sha256
+from bench.protocol_facts import facts_of
 from bench.results import ResultsTree, sounds_of
 from bench.results.comparisons import comparisons, comparisons_folder
 from bench.results.events import EVENTS_FILE
@@ -22,6 +23,8 @@ from bench.scores.board import Board, BoardRow
 from bench.scores.frame import load
 from bench.slugs import slug
 from bench.suites import Suite
+from bench.suites.languages import fallbacks
+from bench.suites.layers import situation_files
 
 
 @dataclass(frozen=True)
@@ -243,25 +246,27 @@ def _board(
 
 
 def _needed(suite: Suite, language: str, models: Path) -> list[Path]:
-    """The files that say how the evidence of a suite came about."""
+    """The files that say how the evidence of a suite came about, and those whose absence does."""
     scenes, folder = suite.language(language), suite.prompts / suite.protocol
+    roles = facts_of(suite.protocol).roles
     files = [models, folder / f"{suite.id}.toml", *sorted(suite.templates.glob("*.jinja"))]
+    files += [suite.templates / f"{role}.{tag}.jinja" for role in roles for tag in fallbacks(language)]
     files += [suite.file("characters", language, f"{name}.toml") for name in scenes.cards]
-    files += [suite.file("situations", language, f"{name}.toml") for name in scenes.situations]
+    situations = situation_files(suite.layers or (suite.prompts,), language)
+    files += [situations[name] for name in scenes.situations if name in situations]
     if named := suite.entry.languages[language].items:
         items = folder / named
-        if items.is_dir():
-            files += [items / f"{name}.toml" for name in ("_shared", *scenes.cards)]
-        else:
-            sounds = [item.data.get("audio") for item in scenes.items]
-            files += [items, *(items.parent / sound for sound in sounds if isinstance(sound, str) and sound)]
-    return files
+        files += [items / "_shared.toml"] if items.is_dir() else []
+        files += sorted({Path(item.where.rpartition(":")[0]) for item in scenes.items})
+        sounds = [item.data.get("audio") for item in scenes.items]
+        files += [items.parent / sound for sound in sounds if isinstance(sound, str) and sound]
+    return list(dict.fromkeys(files))
 
 
 def _changed_files(paths: Sequence[Path]) -> list[Path]:
-    """Those of ``paths`` that exist in this work tree, have changed, and are not ignored by git."""
+    """Those of ``paths`` in this work tree that are new, changed or deleted, and are not ignored by git."""
     top = Path(git("rev-parse", "--show-toplevel").stdout.strip()).resolve()
-    inside = [path for path in paths if path.exists() and path.resolve().is_relative_to(top)]
+    inside = [path for path in paths if path.resolve().is_relative_to(top)]
     listed = ["status", "--porcelain", "-z", "--no-renames", "--untracked-files=all", "--"]
     lines = git(*listed, *map(str, inside)).stdout.split("\0") if inside else []
     changed = {(top / line[3:]).resolve() for line in lines if line}
@@ -285,7 +290,7 @@ def _board_changed(path: Path, board: Board | None, *, dry_run: bool) -> bool:
         return path.exists() or _changed(path)
     data = stored_json(board).encode()
     if dry_run:
-        return not path.exists() or path.read_bytes() != data or _changed(path)
+        return not holds(path, data) or _changed(path)
     write_atomically(path, data)
     return _changed(path)
 

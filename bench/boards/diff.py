@@ -156,7 +156,7 @@ def board_diff(
         judges_added=tuple(judge for judge in counting.judges if judge not in judges),
         judges_removed=tuple(judge for judge in judges if judge not in counting.judges),
         players=tuple(changes),
-        added={player: after[player] for player in counting.names if player not in on_both},
+        added={name: after.get(name, NOWHERE) for name in counting.names if name not in on_both},
         moves=tuple(move for move in moves if move.before != move.after),
         unmoved=sum(move.before == move.after for move in moves),
         reason=reason,

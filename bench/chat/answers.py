@@ -10,7 +10,8 @@ from typing import Any, Literal
 
 from bench.chat.endings import AnswerOutcome, Ending, Facts, Written, ending_of, kept_outcome, rule_for, worse
 from bench.chat.evidence import REASONING_FIELDS, evidence_in, texts_of
-from bench.chat.faults import Fault, fault_in_success, shortened
+from bench.chat.faults import FORMAT_HINT, Fault, fault_in_success, shortened
+from bench.chat.foreign_apis import first_of_stream, foreign_api
 from bench.chat.requests import estimated_tokens, scalar_text
 from bench.chat.secrets import searched, without_in
 from bench.chat.signs import Signs, signs_in
@@ -66,7 +67,7 @@ def answer_from(content: bytes, messages: Sequence[Message], secrets: Iterable[s
     try:
         payload = json.loads(text)
     except (ValueError, RecursionError):
-        payload = joined_stream(text)
+        payload = joined_stream(text) or first_of_stream(text)
         if payload is None:
             return Fault("transport", f"the answer is not JSON: {_opening(text, secrets)}")
     if isinstance(payload, list) and len(payload) == 1:  # as Google wraps errors
@@ -105,11 +106,15 @@ def _answer_in(
     signs = signs_in(payload)
     fault = None if signs.error is None else fault_in_success(signs.error, secrets)
     finish, ending = _ending_in(choice)
-    said = _Said(choice.get("message"))
+    said, api = _Said(choice.get("message")), foreign_api(payload)
     kind = None if fault is None or fault.kind == "unreachable" else fault.kind
-    rule = rule_for(Facts(kind, signs.filtered, ending, said.written))
+    written: Written = "foreign" if api and said.written == "no_choice" else said.written
+    rule = rule_for(Facts(kind, signs.filtered, ending, written))
     if fault is not None and fault.kind != "content_filter":
         return replace(fault, finish_reason=finish)
+    if rule.outcome == "stops the run":
+        detail = f"the answer is in the format of {api}, not of OpenAI's chat completions"
+        return Fault("user", detail, FORMAT_HINT)
     if rule.outcome == "transport" and said.written == "no_choice" and ending != "broken":
         return Fault("transport", f"the answer has no choices: {_opening(text, secrets)}")
     if rule.outcome == "transport":
@@ -149,8 +154,8 @@ def as_read_now(answer: Answer) -> Answer | None:
 
 def _ending_in(choice: Mapping[str, Any]) -> tuple[str | None, Ending]:
     """The finish reason that counts, and what it says."""
-    finish = next(filter(None, (_name(choice.get(key)) for key in FINISH_KEYS)), None)
-    native = _name(choice.get("native_finish_reason"))
+    finish = next(filter(None, (_reason(choice.get(key)) for key in FINISH_KEYS)), None)
+    native = _reason(choice.get("native_finish_reason"))
     stated = ending_of(finish)
     ending = worse(stated, native)
     return finish if ending == stated else native, ending
@@ -224,11 +229,9 @@ def usage_of(reported: object, messages: Sequence[Message], written: str) -> Usa
             counted.append(completion + reasoning)
         completion = max(counted, default=None)
     if prompt is None or completion is None or (completion == 0 and written.strip()):
-        return Usage(
-            prompt_tokens=sum(estimated_tokens(m.content) + 4 for m in messages),
-            completion_tokens=estimated_tokens(written),
-            estimated=True,
-        )
+        guess, least = sum(estimated_tokens(m.content) + 4 for m in messages), estimated_tokens(written)
+        rest = (total or 0) - guess if prompt is None else completion or 0
+        return Usage(prompt_tokens=guess, completion_tokens=max(least, rest), estimated=True)
     cached = prompt_details.get("cached_tokens")
     return Usage(
         prompt_tokens=prompt,
@@ -305,11 +308,22 @@ def _object(value: object) -> dict[str, Any]:
 
 
 def _count(value: object) -> int | None:
+    """A number of tokens; some providers write it as ``12.0`` or ``"12"``."""
+    if isinstance(value, str) and value.isdecimal() and len(value) < 10:
+        return int(value)
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
 
 
 def _first_count(values: Mapping[str, Any], names: Iterable[str]) -> int | None:
     return next((n for name in names if (n := _count(values.get(name))) is not None), None)
+
+
+def _reason(value: object) -> str | None:
+    """A finish reason, also in an object such as SGLang's ``{"type": "abort", "message": "..."}``."""
+    named = _object(value)
+    return _name(named.get("type") or named.get("reason") or named.get("name") if named else value)
 
 
 def _name(value: object) -> str | None:

@@ -17,8 +17,9 @@ ErrorKind = Literal["content_filter", "too_long", "rate_limited", "transport", "
 """What an error object says. ``too_long``: the input is larger than the model or the provider accepts."""
 Side = Literal["input", "answer"]
 """What a content filter blocked."""
-Written = Literal["text", "refusal", "text_and_refusal", "reasoning", "nothing", "no_choice"]
-"""What the model wrote; ``no_choice``: the body holds no message."""
+Written = Literal["text", "refusal", "text_and_refusal", "reasoning", "nothing", "no_choice", "foreign"]
+"""What the model wrote; ``no_choice``: the body holds no message. ``foreign``: it holds one in the format of
+another API."""
 AnswerOutcome = Literal["ok", "empty", "length", "content_filter", "refused", "unknown_ending"]
 """Outcomes of bodies that are kept; the others are faults of the call."""
 Verdict = Literal[AnswerOutcome, "rejected", "rate_limited", "transport", "stops the run"]
@@ -30,6 +31,7 @@ FINISH_REASONS: dict[Ending, str] = {
         end_of_sequence end_of_message end_id im_end eot eot_id end finish finished complete completed
         normal final success succeeded word natural done tool_calls tool_call tool_use function_call
         function_calls stop_sequence_reached stop_reached eos_reached
+        stopped stop_str s
     """,
     "length": """
         length max_tokens max_length max_output max_output_tokens max_completion_tokens max_new_tokens
@@ -56,13 +58,18 @@ FINISH_REASONS: dict[Ending, str] = {
 STEMS: dict[Ending, str] = {
     "filtered": """
         filter safety sensitive prohibit blocked blocklist moderat guardrail polic refus toxic recitation
-        unsafe harm censor violat inspection illegal
+        unsafe harm censor violat inspection illegal inappropriate offensive profan sexual violence
+        hate_speech nsfw disallow forbidden risk compliance
     """,
     "broken": """
-        error fail abort rate_limit timeout timed_out cancel interrupt unavailable overload insufficient
-        malformed disconnect crash killed preempt evict exception out_of_memory shutdown quota
+        error fail abort rate_limit timeout timed_out time_out deadline cancel interrupt unavailable overload
+        insufficient exhausted malformed disconnect connection network gateway crash killed preempt evict
+        exception out_of_memory shutdown quota terminated halted stalled dropped dead died retry
     """,
-    "length": "max_token max_length context_window context_length token_limit truncat",
+    "length": """
+        max_token max_length max_context max_seq context_window context_length context_limit num_ctx
+        token_limit length_exceed too_long truncat
+    """,
 }
 """Parts of words that decide where the whole word is not known; ``filtered`` is tried first."""
 
@@ -152,6 +159,7 @@ RULES: tuple[Rule, ...] = (
     Rule("filter results that say *blocked*", "content_filter", filtered=("input", "answer")),
     Rule("a filtered ending", "content_filter", endings=("filtered",)),
     Rule("a broken ending", "transport", endings=("broken",)),
+    Rule("a message in the format of another API", "stops the run", written=("foreign",)),
     Rule("no message", "transport", written=("no_choice",)),
     Rule("a refusal in its own field instead of text", "refused", written=("refusal",)),
     Rule(

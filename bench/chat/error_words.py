@@ -15,7 +15,7 @@ FILTER_CODES = re.compile(
     r"|responsible_?ai|data_?inspection|invalid_prompt|flagged|safety(?!_settings|_identifier)|sensitive"
     r"|risk_?(control|detect)|policy_violation|prohibited|guardrail|censor|unsafe|blocklist|jailbreak|recitation"
     r"|(content|prompt|input|output|request|response|message|answer|completion)_blocked|usage_policy"
-    r"|\bmoderation\b|\b(1301|1026|1027|10013|10014|10019)\b"
+    r"|moderation\b|illegal_(detect|content|text)|content_?risk|\b(1301|1026|1027|10013|10014|10019)\b"
     # The numbers: Zhipu; MiniMax, input and answer; iFlytek, input, answer and either.
 )
 FILTER_WORDS = re.compile(
@@ -29,13 +29,26 @@ FILTER_WORDS = re.compile(
     r"|(safety|filter|filtering|moderation|guardrail\w*)\b[^.]{0,30}\b(block|reject|refus|trigger|interven|flag)"
     r"|(safety|moderation) check\b[^.]{0,20}\bfail|content that is not (allowed|permitted)"
     r"|(trigger|fail)\w*\b[^.]{0,30}\b(content filter|safety|moderation|guardrail|content polic|inspection)"
-    r"|responsible ?ai (practices|polic)|responsibleaipolicyviolation|data_?inspection_?failed"
+    r"|responsible ?ai\b|responsibleaipolicyviolation|data_?inspection_?failed"
     r"|content_policy_violation|sensitive (word|content|information|topic|material)|new_sensitive"
-    r"|(unsafe|harmful|prohibited|illegal|forbidden|offensive|disallowed|objectionable|sensitive) content"
+    r"|\b(unsafe|harmful|offensive|objectionable|sensitive|nsfw|toxic|inappropriate|risky|non-?compliant)[ -]"
+    r"(\w+ ){0,2}(content|text|words?|terms?|language|information|material|topics?|data|prompt|input|output)\b"
+    r"|\b(prohibited|illegal|forbidden|disallowed|restricted|banned|explicit|sexual|risky?) (content|words?|terms|topics?"
+    r"|material)\b|\b(may be|is|was|were|deemed|considered|found|detected|classified|identified"
+    r"|marked|judged|potentially|possibly)( as| to be)?"
+    r"( potentially)? (unsafe|harmful|toxic|nsfw|inappropriate|offensive|high.risk)\b|jail ?break"
+    r"|content polic(y|ies)\b|content (restriction|guideline)|moderation failed|hate speech|self.harm|profanit"
+    r"|\bobscen|\bviolen(t|ce)\b|content\b[^.]{0,40}\bnot (allowed|permitted)\b"
+    r"|blocked (input|output|prompt|response|content)\b|(input|output|prompt|response) blocked"
+    r"|(prompt|input|output|response|completion|answer|text|message)\b[^.]{0,20}"
+    r"\b(is|was|been|got) (blocked|filtered|censored|moderated)"
     r"|not (pass|comply)\w*\b[^.]{0,40}(review|moderation|inspection|safety|polic)"
     r"|content\b[^.]{0,30}\b(is|was|been) (blocked|filtered|censored|prohibited)|prohibited_content"
-    r"|敏感|不安全|违规|违法|违禁|涉嫌|审核(不|未|失败)|内容安全|安全策略|风控|不合规|不当内容|有害"
-    r"|недопустим\w* (содерж|контент)|нарушает (правила|политику)"
+    r"|敏感|不安全|违规|违法|违禁|涉嫌|审核(不|未|失败)|内容安全|安全策略|风控|不合规|不当内容"
+    r"|屏蔽|拦截|過濾|过滤|不當|審査|不適切|有害|禁止されている内容|ポリシー違反|安全上の理由|부적절|유해|콘텐츠 (필터|정책)"
+    r"|недопустим\w* (содерж|контент)|нарушает (правила|политику)|запрещ[её]нн\w* (содерж|контент|тем)"
+    r"|(заблокирован|отклон[её]н)\w*[^.]{0,30}(фильтр|модерац|цензор|безопасност)|contenu inapproprié"
+    r"|pol[ií]tica de conten|contenido (inapropiado|prohibido)|inhaltsfilter|inhaltsrichtlinie"
 )
 ACCOUNT_WORDS = re.compile(
     r"\b(account|organi[sz]ation|api key|project|workspace|user id)\b[^.]{0,40}"
@@ -58,6 +71,7 @@ LENGTH_WORDS = re.compile(
     r"|longer than the (model|maximum)|input length|contextwindowexceeded"
     r"|payload size exceeds|(request|entity) (entity )?too large"
     r"|must have less than \d+ tokens|`inputs` tokens|tokens\b[^.]{0,40}\btoo large|max input characters"
+    r"|слишком (длинн|больш)|превыша\w*[^.]{0,30}(длин|лимит|контекст|максимал)|長すぎ|上限を超え"
     r"|超长|过长|太长|长度[^。]{0,12}(超|限制|上限)|超[出过][^。]{0,12}(长度|上下文|token|限制)"
 )
 PARAMETER_WORDS = re.compile(
@@ -76,7 +90,7 @@ KEY_WORDS = re.compile(
     r"api[ _-]?key (is )?(not valid|invalid)|(invalid|incorrect) api[ _-]?key", re.IGNORECASE
 )
 MODEL_WORDS = re.compile(
-    r"\bmodel\b[^.]{0,80}\b(not exist|not found|is unknown)"
+    r"\bmodel\b(?:[^.]|\.(?=\S)){0,80}\b(not exist|not found|is unknown)"
     r"|(unknown|invalid|no such) model\b(?! (parameter|input))|not a valid model",
     re.IGNORECASE,
 )
@@ -86,6 +100,7 @@ UNUSABLE_CODES = re.compile(r"json_validate_failed|tool_use_failed|output_parse_
 ANSWER_WORDS = re.compile(
     r"\b(output|response|completion|answer|generat\w*|reply)\b|输出|生成|\b(1027|10014)\b"
 )
+BLOCKED_ANSWER = re.compile(r"\bblocked (output|response|completion|answer)\b")
 INPUT_WORDS = re.compile(r"\b(input|prompt|your|request|query|question)\b|输入|提示|\b1026\b")
 
 _NO_CONTENT = frozenset({401, 402, 404, 405, 407, 408, 409, 425})
@@ -118,6 +133,8 @@ def content_kind(status: int, codes: str, said: str) -> Literal["content_filter"
 
 def is_about_answer(codes: str, said: str) -> bool:
     """Whether a filter's error says that it blocked the answer; if it does not say, it blocked the input."""
+    if BLOCKED_ANSWER.search(said.lower()):
+        return True
     names = re.sub(r"(invalid|bad)_request\w*", "", " ".join(map(word, codes.split()))).replace("_", " ")
     texts = [names, f"{names} {said.lower()}"]  # a sentence may be about "the request", a code is not
     return any(ANSWER_WORDS.search(text) and not INPUT_WORDS.search(text) for text in texts)

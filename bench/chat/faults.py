@@ -33,6 +33,10 @@ CREDIT_HINT = "Add credit at the provider, or raise the limit of the key in {key
 MODEL_HINT = "Check model = {id!r} in [models.{model}], or base_url in [providers.{provider}], of {catalog}."
 ACCESS_HINT = "Check that the key in {key} may use {id!r}, the model of [models.{model}] in {catalog}."
 ADDRESS_HINT = "Check base_url = {url!r} in [providers.{provider}] of {catalog}."
+FORMAT_HINT = (
+    "Set base_url of [providers.{provider}] in {catalog} to the address of the provider's OpenAI-compatible"
+    " API, or of a proxy that offers one; it often ends in /v1."
+)
 UNREACHABLE_HINT = "Start the server at {url}, or check base_url in [providers.{provider}] of {catalog}."
 BODY_HINT = "Check the parameters and switches of [models.{model}] and [providers.{provider}] in {catalog}."
 
@@ -172,7 +176,8 @@ def fault_in_success(error: object, secrets: Iterable[str]) -> Fault:
     codes, said = said_in(error)
     status = _status_in(codes)
     if status is None:
-        if content_kind(400, codes, said) is not None:
+        known = (CREDIT_WORDS, KEY_WORDS, MODEL_WORDS)
+        if content_kind(400, codes, said) is not None or any(words.search(said) for words in known):
             status = 400
         else:
             message = shortened(said, secrets) or "without a message"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from base64 import b64encode
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property, lru_cache
 from html.entities import html5
 from pathlib import Path
@@ -28,6 +28,10 @@ _CREDENTIAL = re.compile(r"(?i)auth|key|token|secret|passw|credential|cookie|ses
 """Names of headers and queries whose values are credentials."""
 _ESCAPED = re.compile(r"\\|&|%")
 """Text without any of these holds no escaped form of a secret."""
+_SEPARATORS = " \t\n\r\u00a0\u00ad\u200b\u200c\u200d\u2028\u2060\ufeff\"'`+,:>|"
+_SPREAD = dict.fromkeys(map(ord, _SEPARATORS))
+_BETWEEN = rf"(?:[{re.escape(_SEPARATORS)}]|\\[nrt]){{0,8}}"
+"""What may stand between the characters of a secret that is spread out."""
 
 _KEY_SHAPES = re.compile(
     r"""(?ix)
@@ -86,23 +90,38 @@ def secrets_of(provider: Provider, key: str | None) -> tuple[str, ...]:
     """All secret strings in calls to ``provider``, longest first.
 
     These are the key, values of headers and queries with the name of a credential, and userinfo, each also
-    as it looks in a URL, the key in base64, and userinfo as the header that it becomes.
+    as it looks in a URL, in base64 and in hex, and userinfo as the header that it becomes.
     """
-    secrets = {key, b64encode(key.encode()).decode().rstrip("=")} if key else set()
+    secrets = {key} if key else set()
     secrets.update(value for name, value in provider.headers.items() if _CREDENTIAL.search(name))
     secrets.update(v.split(None, 1)[1] for v in list(secrets) if v.lower().startswith(("bearer ", "basic ")))
     try:
         url = urlsplit(provider.base_url)
         secrets.update(part for part in (url.username, url.password) if part)
+        secrets.update(value for name, value in parse_qsl(url.query) if _CREDENTIAL.search(name))
+        encoded = {code for secret in secrets for code in _encoded(secret)}
         if url.username or url.password:
             pair = f"{unquote(url.username or '')}:{unquote(url.password or '')}"
-            secrets.add(b64encode(pair.encode()).decode())
-        secrets.update(value for name, value in parse_qsl(url.query) if _CREDENTIAL.search(name))
+            encoded.add(b64encode(pair.encode()).decode())
     except ValueError:
-        pass
+        encoded = {code for secret in secrets for code in _encoded(secret)}
     for encode in (unquote, lambda part: quote(part, safe=""), quote_plus):
         secrets.update([encode(part) for part in secrets])
+    secrets |= encoded
     return tuple(sorted((s for s in secrets if len(s) >= SHORTEST_SECRET), key=len, reverse=True))
+
+
+def _encoded(secret: str) -> Iterator[str]:
+    """``secret`` in base64; if it is long enough to be searched for, also as a part of a longer text, and in
+    hex."""
+    data = secret.encode()
+    if not searched((secret,)):
+        yield b64encode(data).decode().rstrip("=")
+        return
+    for before in range(3):  # what base64 makes of the secret depends on its place, but for the ends
+        code = b64encode(bytes(before) + data).decode()
+        yield code[-(-before * 4 // 3) : (before + len(data)) * 4 // 3]
+    yield from (data.hex(), data.hex().upper())
 
 
 def searched(secrets: Iterable[str]) -> tuple[str, ...]:
@@ -128,12 +147,16 @@ def redacted(text: str, secrets: Iterable[str]) -> str:
 
 
 def without(text: str, secrets: Iterable[str]) -> tuple[str, int]:
-    """``text`` without the given secrets, also where they are escaped, and how often they occurred.
+    """``text`` without the given secrets, also escaped or spread out, and how often they occurred.
 
-    Escapes are those of JSON, HTML, URLs and programming languages.
+    Escapes are those of JSON, HTML, URLs and programming languages. A secret is spread out if its characters
+    are on several lines, or have spaces, quotes, commas and the like between them.
     """
     chosen = tuple(secrets)
-    if not chosen or not (_ESCAPED.search(text) or any(secret in text for secret in chosen)):
+    if not chosen:
+        return text, 0
+    close = text.translate(_SPREAD)
+    if not (_ESCAPED.search(text) or any(secret.translate(_SPREAD) in close for secret in chosen)):
         return text, 0
     return _pattern(chosen).subn(REDACTED, text)
 
@@ -156,7 +179,7 @@ def without_in(value: Any, secrets: Iterable[str]) -> tuple[Any, int]:
 
 @lru_cache(maxsize=64)
 def _pattern(secrets: tuple[str, ...]) -> re.Pattern[str]:
-    return re.compile("|".join("".join(map(_escapes, secret)) for secret in secrets))
+    return re.compile("|".join(_BETWEEN.join(map(_escapes, secret)) for secret in secrets))
 
 
 @lru_cache(maxsize=256)

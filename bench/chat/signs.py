@@ -175,10 +175,11 @@ def said_in(error: object, depth: int = 0) -> tuple[str, str]:
 
 
 def _quoted(value: object) -> object:
-    """The JSON object that a text quotes, as routers do; else the value itself."""
-    if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
+    """The JSON object that a text quotes, as routers do, also in an event stream; else the value itself."""
+    text = value.rpartition("data:")[2] if isinstance(value, str) else ""
+    if text.lstrip()[:1] in ("{", "["):
         try:
-            return json.loads(value)
+            return json.loads(text)
         except (ValueError, RecursionError):
             return value
     return value

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.errors import UserError
-from bench.files import check_inside, hide_from_git, read_bytes, storage_error, write_atomically
+from bench.files import check_inside, hide_from_git, holds, read_bytes, storage_error, write_atomically
 from bench.foreign import Unreadable
 from bench.interop.card_files import MOST_CARD, card_bytes, form_of, read_card
 from bench.interop.card_format import Choices, card_fields, exported, read_data, upgraded
@@ -71,7 +71,7 @@ def import_card(
     path = folder / f"{identity}.toml"
     taken = entries_in([*layers, *({layer} - set(layers))], "characters", language).get(identity)
     text = card_toml(fields, f"Imported from {_printable(file.name)}.")
-    again = taken == path and path.read_bytes() == text.encode()  # the same card, with the same options
+    again = taken == path and holds(path, text.encode())  # the same card, with the same options
     if taken is not None and not again and not (replace and taken == path):
         hint = "Name another id with --name" + (", or use --replace." if taken == path else ".")
         raise UserError(f"there is a card {identity!r} already: {taken}", where=str(file), hint=hint)

@@ -141,6 +141,8 @@ class _Reader:
 
 def read_header(path: Path) -> Header:
     """The header of a GGUF file. Raises ModelFileError if the file is missing, foreign or not whole."""
+    if path.exists() and not (path.is_file() or path.is_dir()):  # opening a pipe would wait for a writer
+        raise ModelFileError("not a regular file", where=str(path), hint="Name a file in GGUF format.")
     try:
         with path.open("rb") as file:
             size = path.stat().st_size

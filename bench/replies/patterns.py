@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import string
 import warnings
+from dataclasses import dataclass
 from functools import cache
 
 from bench.replies.unspaced import UNSPACED
@@ -14,6 +15,9 @@ LONG = 10
 
 NO_LIMIT = 1000
 """A repeat of up to so many characters counts as unbounded."""
+
+MOST_CHOICES = 10_000
+"""In so many ways may optional parts that can match the same text divide it among each other."""
 
 _SAMPLE = string.printable + "".join(map(chr, range(ord("а"), ord("я") + 1))) + "äößあんアン一桃、。"
 _NO_BORDER = re.compile(rf"\\b(?=[{UNSPACED}])|(?<=[{UNSPACED}])\\b")
@@ -49,6 +53,8 @@ def pattern_fault(pattern: str) -> str:
             compiled = re.compile(pattern)
     except (re.error, Warning, OverflowError, RecursionError) as error:
         return f"malformed: {error}"
+    if "\n" in pattern or "\r" in pattern:
+        return "has several lines, and answers are searched as one line"
     if _NO_BORDER.search(pattern):
         return _BORDER_FAULT
     if fault := _slow(_TOKEN.findall(pattern)):
@@ -61,8 +67,8 @@ def pattern_fault(pattern: str) -> str:
 def _slow(tokens: list[str]) -> str:
     """Why a pattern can take very long; empty if it cannot."""
     tokens = [token for token in tokens if not token.startswith("(?#") and token not in _ANCHORS]
-    groups: list[tuple[int, _Borders, list[_Borders]]] = []
-    borders = _Borders()
+    groups: list[tuple[int, _Borders, list[_Borders], _Choices, list[_Choices]]] = []
+    borders, choices = _Borders(), _Choices()
     for at, token in enumerate(tokens):
         low, high = _times(tokens[at + 1] if at + 1 < len(tokens) else "")
         if _QUANTIFIER.fullmatch(token):
@@ -70,18 +76,21 @@ def _slow(tokens: list[str]) -> str:
         if re.fullmatch(r"\\[1-9]", token) or tokens[at : at + 3] == ["(", "?", "P"]:
             return "a back reference can take exponential time"
         if token.startswith("("):
-            groups.append((at, borders, []))
+            groups.append((at, borders, [], choices, []))
         elif token == "|" and groups:
             groups[-1][2].append(borders)
-            borders = groups[-1][1]
+            groups[-1][4].append(choices)
+            borders, choices = groups[-1][1], groups[-1][3]
         elif token == "|":
-            borders = _Borders()
+            borders, choices = _Borders(), _Choices()
         elif token == ")" and groups:
-            start, _, ends = groups.pop()
+            start, _, ends, _, branches = groups.pop()
             inside = tokens[start + 1 : at]
             if high > 1 and any(part == "|" or _QUANTIFIER.fullmatch(part) for part in inside):
                 return "a quantifier around a quantifier or an alternation can take exponential time"
             borders = next((end for end in (borders, *ends) if end.open), borders)
+            choices = max((choices, *branches), key=lambda branch: branch.number)
+            choices = choices.after(frozenset(_SAMPLE), low, high)
             if high >= LONG:
                 borders = borders.after(frozenset(_SAMPLE), low, high)
         else:
@@ -89,6 +98,9 @@ def _slow(tokens: list[str]) -> str:
             if high >= NO_LIMIT and " " in characters and not characters.isdisjoint("aя"):
                 return f"unbounded `{token}*`; write a limit such as `{token}{{0,40}}`"
             borders = borders.after(characters, low, high)
+            choices = choices.after(characters, low, high)
+        if choices.number > MOST_CHOICES:
+            return "so many optional parts that can match the same text can take very long"
         if borders.fault:
             return "two long repeats that can match the same text can take very long"
     return ""
@@ -115,6 +127,24 @@ class _Borders:
             return _Borders(fault=True)
         made.open = characters if low else characters | self.open
         return made
+
+
+@dataclass(frozen=True)
+class _Choices:
+    """In how many ways the optional parts since the last clear border can divide a text, at most."""
+
+    number: int = 1
+    characters: frozenset[str] = frozenset()
+
+    def after(self, characters: frozenset[str], low: int, high: int) -> _Choices:
+        """The state after an atom or group that matches ``characters``, ``low`` to ``high`` times."""
+        apart = self.characters.isdisjoint(characters)
+        if low and apart:
+            return _Choices(high - low + 1, characters if low < high else frozenset())
+        if low == high:
+            return self
+        number = self.number if apart and self.characters else self.number * (high - low + 1)
+        return _Choices(number, self.characters | characters)
 
 
 def _times(token: str) -> tuple[int, int]:

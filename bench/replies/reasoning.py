@@ -14,18 +14,20 @@ _GT = r"(?:>|&gt;|&#0*+62;|&#x0*+3e;|\uff1e|\\u003e)"
 _BAR = r"[|\uff5c]"
 _JOIN = r"[ _\u2581-]"
 _MACHINE = (
-    r"(?:seed:|antml:|mm:|longcat_|deep_?|ant)think(?:ing)?|think|chain[_-]of[_-]thought|cot|scratch_?pad"
+    r"(?:[a-z0-9]{1,12}[:_-]|deep|ant)think(?:ing)?|think(?:[:_-][a-z0-9]{1,12})?|chain[_-]of[_-]thought|cot"
+    r"|scratch_?pad|思考(?:过程|過程)?|推理(?:过程)?|размышлени[ея]|рассуждени[ея]|мысли"
 )
 _WORDS = (
-    r"(?:(?:inner|internal|hidden)[_-])?+(?:thoughts?|reasoning|monologue|reflection|deliberation|analysis)"
+    r"(?:(?:inner|internal|hidden|private)[_-])?+(?:thoughts?|reasoning|monologue|reflection|deliberation|analysis)"
     r"|(?:thought|thinking|reasoning)[_-](?:process|trace|content)|thinking|reason|rationale|planning|plan"
+    r"|deliberate|ponder(?:ing)?|internal|hidden|mental_model"
 )
 _ATTRIBUTES = (
     r"(?:\s{1,9}[\w:.-]{1,40}\s{0,3}=\s{0,3}(?:\"[^\"<>]{0,200}\"|'[^'<>]{0,200}'|[^\s\"'<>&]{1,200}"
     r"|&quot;[^<>&]{0,200}&quot;)){0,5}"
 )
 _NAMES = rf"(?:{_MACHINE}|{_WORDS})"
-_TOKEN = "(?:think(?:ing)?|thoughts?|reasoning|cot)"
+_TOKEN = "(?:(?!start_|begin_|end_)[a-z]{1,12}_)?(?:think(?:ing)?|thoughts?|reasoning|cot|思考)"
 _CHANNEL = r"(?:[^<]{0,200}+(?:<\|constrain\|>[^<]{0,50}+)?<\|message\|>)?"
 _FINAL = rf"<\|channel\|>\s*+final{_CHANNEL}"
 _START = r"(?=[<&\uff1c\\\\\[◁【])"
@@ -34,11 +36,12 @@ _QUOTES: Final = frozenset(('""', "''", "``", "“”", "‘’"))
 _FLAGS = re.IGNORECASE
 OPENING: Final = Later(
     rf"{_START}(?:{_LT}\s{{0,3}}(?:{_MACHINE}|(?P<word>{_WORDS})){_ATTRIBUTES}\s{{0,3}}{_GT}"
-    rf"|◁\s{{0,3}}{_TOKEN}\s{{0,3}}▷|\[THINK\]|(?P<aside>\[{_TOKEN}\]|【{_TOKEN}】)|<unused94>(?:thought)?"
+    rf"|◁\s{{0,3}}{_TOKEN}\s{{0,3}}▷|\[THINK\]|(?P<aside>\[{_TOKEN}\]|【{_TOKEN}】)|<(?:unused|ctrl)94>(?:thought)?"
     rf"|<{_BAR}?(?:begin|start){_JOIN}(?:of{_JOIN})?{_TOKEN}{_BAR}?>"
     rf"|<{_BAR}{_TOKEN}(?:{_JOIN}(?:start|begin))?{_BAR}>"
     r"|<\|inner_prefix\|>|<\|channel>\s{0,3}(?:thought|analysis)"
-    rf"|(?P<channel>(?:<\|start\|>assistant)?<\|channel\|>\s*+(?:analysis|commentary){_CHANNEL}))",
+    rf"|(?P<channel><\|im_start\|>\s*+(?:think(?:ing)?|thoughts?|reasoning|analysis)\b"
+    rf"|(?:<\|start\|>assistant)?<\|channel\|>\s*+(?:analysis|commentary){_CHANNEL}))",
     _FLAGS,
 )
 """Starts a reasoning block. Group ``channel`` matches gpt-oss's marks, which end differently; groups ``word``
@@ -46,7 +49,7 @@ and ``aside`` match marks that may also be a stage direction."""
 
 _CLOSE = (
     rf"(?:{_LT}\s{{0,3}}/\s{{0,3}}{_NAMES}\s{{0,3}}{_GT}"
-    rf"|◁\s{{0,3}}/\s{{0,3}}{_TOKEN}\s{{0,3}}▷|\[/{_TOKEN}\]|【/{_TOKEN}】|<unused95>"
+    rf"|◁\s{{0,3}}/\s{{0,3}}{_TOKEN}\s{{0,3}}▷|\[/{_TOKEN}\]|【/{_TOKEN}】|<(?:unused|ctrl)95>"
     rf"|<{_BAR}/{_TOKEN}{_BAR}>|<{_BAR}?end{_JOIN}(?:of{_JOIN})?{_TOKEN}{_BAR}?>|<{_BAR}{_TOKEN}{_JOIN}end{_BAR}>"
     rf"|<\|inner_suffix\|>|<channel\|>|{_FINAL})"
 )
@@ -54,7 +57,9 @@ CLOSING: Final = Later(_START + _CLOSE, _FLAGS)
 """Ends a reasoning block whose opening mark was in the prompt and not in the reply."""
 
 _BLOCK_END: Final = Later(_CLOSE, _FLAGS)
-_CHANNEL_END: Final = Later(rf"<\|(?:end|call)\|>|{_FINAL}", _FLAGS)
+_CHANNEL_END: Final = Later(
+    rf"<\|(?:end|call)\|>|<\|im_end\|>(?:\s*+<\|im_start\|>\s*+(?:answer|assistant|final)\b)?|{_FINAL}", _FLAGS
+)
 MARKERS: Final = Later(r"<[|\uff5c][\w\u2581]{1,40}[|\uff5c]>(?:assistant\b)?")
 """Special tokens of chat templates that were left in the text: neither answer nor prose."""
 
@@ -78,7 +83,8 @@ _BY_HEADINGS: Final = Later(
 """Reasoning from the first line on, under a heading of its own, up to the answer's heading, or folded."""
 _LONE_HEADING: Final = Later(
     rf"\s*+(?:{_LABEL}(?:here(?:'s|[ ]is)[ ](?:my|a|the)[ ])?(?:thinking|thought|reasoning)[ ]process"
-    rf"{_LABEL_END}|thinking(?:\.\.\.|…)[ \t]*+\n|{_FOLD}|{_FENCE}|analysis(?-i:[A-Z]))",
+    rf"{_LABEL_END}|(?:\#{{1,4}}[ ]|\*\*|__)(?:thinking|thoughts?|reasoning){_LABEL_END}"
+    rf"|thinking(?:\.\.\.|…)[ \t]*+\n|{_FOLD}|{_FENCE}|analysis(?-i:[A-Z]))",
     _FLAGS | re.VERBOSE,
 )
 """Starts such reasoning where no heading of an answer follows."""

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 
 from bench.errors import SiteError
-from bench.files import storage_error
+from bench.files import holds, storage_error
 
 MARKER = ".dramaturg-site"
 """File that says that the folder holds a site of ours, so a build may delete files in it."""
@@ -67,11 +67,9 @@ def write_file(root: Path, name: str, data: bytes | str) -> bool:
     path = root / name
     temporary = path.with_name(f".tmp-{path.name}")
     try:
-        try:
-            if path.read_bytes() == raw:
-                return False
-        except FileNotFoundError:
-            path.parent.mkdir(parents=True, exist_ok=True)
+        if holds(path, raw):
+            return False
+        path.parent.mkdir(parents=True, exist_ok=True)
         temporary.write_bytes(raw)
         temporary.replace(path)
     except OSError as error:

@@ -163,6 +163,9 @@ def build_shells(
     for source in (mkdocs_yml, site_dir / "pages" / "index.md"):
         if not source.is_file():
             raise SiteError("is missing", where=str(source), hint="Build the site from a source tree.")
+    for source in (mkdocs_yml, *sorted(site_dir.rglob("*"))):  # anyone may propose a page
+        if source.is_symlink():
+            raise SiteError("is a link", where=str(source), hint="Put the file itself there.")
     try:
         with tempfile.TemporaryDirectory(prefix="dramaturg-site-") as folder:
             work = Path(folder).resolve()

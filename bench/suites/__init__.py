@@ -18,7 +18,6 @@ from bench.protocol_facts import facts_of
 from bench.records import MOST_REPEATS
 from bench.suites.languages import known_language
 from bench.suites.layers import (
-    FALLBACK,
     Prompts,
     check_templates,
     entries_in,
@@ -26,6 +25,7 @@ from bench.suites.layers import (
     folder_name,
     in_layers,
     is_private_layer,
+    situation_files,
     templates_in,
 )
 from bench.suites.layers import suite_files as suite_files
@@ -362,9 +362,11 @@ def _selected(
     layers: tuple[Path, ...], language: str, kind: type[E], names: tuple[str, ...], where: str, what: str
 ) -> dict[str, E]:
     """The entries of a folder that a suite lists, in its order."""
-    files = entries_in(layers, f"{what}s", language)
-    if not files and kind is Situation:
-        files = entries_in(layers, "situations", FALLBACK)
+    files = (
+        situation_files(layers, language)
+        if kind is Situation
+        else entries_in(layers, f"{what}s", language)
+    )
     if not files:
         folder = in_layers(layers, f"{what}s", language)
         ignored = ", ".join(sorted(path.name for path in folder.iterdir())) if folder.is_dir() else ""

@@ -90,6 +90,11 @@ def entries_in(layers: Sequence[Path], kind: str, language: str) -> Mapping[str,
     return dict(sorted(files.items()))
 
 
+def situation_files(layers: Sequence[Path], language: str) -> Mapping[str, Path]:
+    """The situations that ``language`` plays: its own, or those of FALLBACK. Raises CatalogError."""
+    return entries_in(layers, "situations", language) or entries_in(layers, "situations", FALLBACK)
+
+
 def suite_files(prompts: Prompts) -> dict[str, Path]:
     """The suite files below ``prompts`` by suite id. Raises CatalogError for an unusable or repeated id."""
     layers = existing_layers(prompts)

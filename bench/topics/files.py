@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.files import write_atomically
+from bench.files import holds, write_atomically
 from bench.records import canonical
 from bench.slugs import slug
 from bench.suites import Situation
@@ -50,7 +50,7 @@ def write_report(report: Report, folder: Path, figures: Mapping[str, bytes]) -> 
     kept = [
         path
         for path, text in owned.items()
-        if not write_atomically(path, text.encode(), replace=False) and path.read_bytes() != text.encode()
+        if not write_atomically(path, text.encode(), replace=False) and not holds(path, text.encode())
     ]
     return Written((*files, *owned), tuple(kept))
 

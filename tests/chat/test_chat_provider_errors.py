@@ -9,6 +9,7 @@ import pytest
 
 from bench.chat.answers import Answer, answer_from
 from bench.chat.faults import Fault, fault_of
+from bench.errors import ProviderError
 from bench.records import Message
 from tests.chat.conftest import Play, asked
 from tests.chat.provider_errors import ERRORS
@@ -122,3 +123,33 @@ EXHAUSTED = {"code": 429, "message": "Resource exhausted", "status": "RESOURCE_E
 )
 def test_an_error_with_status_200_is_of_its_kind(error: object, kind: str) -> None:
     assert kind_of(answer_from(json.dumps(error).encode(), ASKED, ())) == kind
+
+
+NATIVE: dict[str, str] = {
+    "Anthropic": json.dumps(
+        {"type": "message", "content": [{"type": "text", "text": "Boo."}], "stop_reason": "end_turn"}
+    ),
+    "Anthropic's stream": 'event: message_start\ndata: {"type": "message_start", "message": {"content": []}}\n\n',
+    "Ollama": json.dumps({"message": {"role": "assistant", "content": "Boo."}, "done": True}),
+    "Ollama's stream": '{"message": {"content": "B"}, "done": false}\n{"message": {"content": "oo"}, "done": true}\n',
+    "Gemini": json.dumps({"candidates": [{"content": {"parts": [{"text": "Boo."}]}, "finishReason": "STOP"}]}),
+    "Cohere": json.dumps({"message": {"content": [{"type": "text", "text": "Boo."}]}, "finish_reason": "COMPLETE"}),
+    "Responses": json.dumps({"object": "response", "status": "completed", "output": [{"type": "message"}]}),
+    "DashScope": json.dumps({"output": {"text": "Boo.", "finish_reason": "stop"}, "request_id": "1"}),
+    "Hugging Face": json.dumps([{"generated_text": "Boo."}]),
+    "completions": json.dumps({"choices": [{"text": "Boo.", "finish_reason": "stop"}]}),
+}
+
+
+@pytest.mark.parametrize("api", NATIVE)
+def test_the_format_of_another_api_stops_the_run_and_says_what_to_do(play: Play, api: str) -> None:
+    with pytest.raises(ProviderError, match="not of OpenAI's chat completions") as caught:
+        play(scripted(*[Scripted(NATIVE[api], 200)] * 3))
+    assert "base_url" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    "error", ["model 'llama3.1:8b' not found, try pulling it first", "Incorrect API key provided", "Insufficient credits"]
+)
+def test_a_users_mistake_with_status_200_stops_the_run(error: str) -> None:
+    assert kind_of(answer_from(json.dumps({"error": error}).encode(), ASKED, ())) == "user"

@@ -127,9 +127,36 @@ def test_userinfo_is_found_as_the_header_that_it_becomes() -> None:
     assert "2024-10-21-preview" not in secrets
 
 
-def test_a_key_is_found_in_base64() -> None:
+CODES = {
+    "base64": base64.b64encode(KEY.encode()).decode(),
+    "base64 after a letter": base64.b64encode(f"x{KEY}!".encode()).decode(),
+    "base64 after two letters": base64.b64encode(f"is{KEY}, or so".encode()).decode(),
+    "hex": KEY.encode().hex(),
+    "capital hex": KEY.encode().hex().upper(),
+    "hex in pairs": KEY.encode().hex(" "),
+    "hex with colons": KEY.encode().hex(":").upper(),
+    "a letter a line": "\n".join(KEY),
+    "two lines": f"{KEY[:7]}\r\n   {KEY[7:]}",
+    "lines of a quotation": f"{KEY[:7]}\n> {KEY[7:]}",
+    "spaces": " ".join(KEY),
+    "zero-width spaces": "\u200b".join(KEY),
+    "pieces of code": f'"{KEY[:5]}" + "{KEY[5:9]}" + "{KEY[9:]}"',
+    "an escaped line break": f"{KEY[:7]}\\n{KEY[7:]}",
+}
+
+
+@pytest.mark.parametrize("form", CODES)
+def test_a_key_is_found_in_other_codes_and_spread_out(form: str) -> None:
     secrets = searched(secrets_of(provider(), KEY))
-    assert without(f"{base64.b64encode(KEY.encode()).decode()} is it", secrets)[1] == 1
+    found, count = without(f"{CODES[form]} is it", secrets)
+    assert count == 1
+    assert found.endswith(f"{REDACTED} is it") or len(found) < 40
+
+
+def test_numbers_and_words_that_only_look_like_a_key_stay() -> None:
+    secrets = searched(secrets_of(provider(), "a1b2-c3d4-e5f6"))
+    for text in ("a1 b2 c3 d4 e5 f6", "a1b2, c3d4, e5f7", "a 1 b 2"):
+        assert without(text, secrets) == (text, 0)
 
 
 def test_a_search_through_a_long_text_is_fast() -> None:

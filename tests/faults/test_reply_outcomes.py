@@ -54,6 +54,7 @@ ERRORS: dict[ErrorKind, Any] = {
     "rejected": {"code": 400, "message": "no such parameter"},
     "user": {"code": 401, "message": "bad key"},
 }
+NO_CHOICE: tuple[Written, ...] = ("no_choice", "foreign")
 BLOCKED = {"hate": {"filtered": True, "severity": "high"}, "violence": {"filtered": False}}
 MODELS: dict[Role, str] = {"player": "bard", "interrogator": "asker", "judge": "strict"}
 PROMPTS: dict[Role, str] = {
@@ -75,7 +76,7 @@ class Case:
 
     @property
     def facts(self) -> Facts:
-        ending = "unknown" if self.written == "no_choice" else FINISHES[self.finish]
+        ending = "unknown" if self.written in NO_CHOICE else FINISHES[self.finish]
         return Facts(self.error, self.filtered, ending, self.written)
 
     @property
@@ -83,7 +84,7 @@ class Case:
         """Whether a filter blocked what the model was sent, by what a reader of the body would say."""
         if self.filtered is not None:
             return self.filtered == "input"
-        return self.written in ("nothing", "no_choice")  # and no tokens are counted
+        return self.written in ("nothing", *NO_CHOICE)  # and no tokens are counted
 
     def body(self, text: str) -> dict[str, Any]:
         """The body, in which ``text`` is the sound reply of the role."""
@@ -94,13 +95,15 @@ class Case:
             "reasoning_content": "Let me think." if self.written == "reasoning" else None,
         }
         choice: dict[str, Any] = {"index": 0, "finish_reason": self.finish, "message": message}
-        body: dict[str, Any] = {"choices": [] if self.written == "no_choice" else [choice]}
+        body: dict[str, Any] = {"choices": [] if self.written in NO_CHOICE else [choice]}
+        if self.written == "foreign":
+            body |= {"message": {"role": "assistant", "content": text}, "done": True}
         written = 0 if self.blocked_input else 5
         body["usage"] = {"prompt_tokens": 10, "completion_tokens": written, "total_tokens": 10 + written}
         if self.filtered == "input":
             body["prompt_filter_results"] = [{"prompt_index": 0, "content_filter_results": BLOCKED}]
         elif self.filtered == "answer":
-            (body if self.written == "no_choice" else choice)["content_filter_results"] = BLOCKED
+            (body if self.written in NO_CHOICE else choice)["content_filter_results"] = BLOCKED
         if self.error is not None:
             body["error"] = ERRORS[self.error]
         return body
@@ -134,7 +137,8 @@ def test_a_body_is_read_as_the_table_says(written: Written) -> None:
             blocked = read.outcome == "content_filter" and case.blocked_input
             assert read.filtered == ("input" if blocked else None), case
         else:
-            assert (read.kind == rule.error) if rule.error else (read.kind == rule.outcome), case
+            kind = "user" if rule.outcome == "stops the run" else rule.outcome
+            assert read.kind == (rule.error or kind), case
 
 
 class _Player:
@@ -189,7 +193,7 @@ def test_a_reply_comes_to_the_same_in_every_role(tmp_path: Path) -> None:
         assert (failure and failure.outcome) == end.lasting, (case, role)
         assert len(tries) == (ASKS if end.once == "re-asked" else 1), (case, role)
         assert tries[0].reply.attempts == (QUICK.attempts if end.once == "retried" else 1), (case, role)
-        finish = None if case.written == "no_choice" else case.finish
+        finish = None if case.written in NO_CHOICE else case.finish
         assert tries[-1].reply.finish_reason == (finish or None), (case, role)
         if failure is not None:
             assert failure.reason
@@ -223,6 +227,11 @@ def test_a_finish_reason_means_the_same_in_every_spelling(ending: Ending) -> Non
         ("upstream_connection_failure", "broken"),
         ("max_tokens_per_request", "length"),
         ("quota_exceeded", "broken"),
+        ("DEADLINE_EXCEEDED", "broken"),
+        ("upstream-network-issue", "broken"),
+        ("ResourceExhausted", "broken"),
+        ("sexual_content", "filtered"),
+        ("context_limit_hit", "length"),
         ("stop: odd", "unknown"),
         ("unstoppable", "unknown"),
         ("OTHER", "unknown"),

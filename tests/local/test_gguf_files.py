@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import hashlib
 import importlib.util
+import os
 import struct
 import sys
 import zipfile
@@ -112,6 +113,11 @@ class TestHeader:
             with pytest.raises(ModelFileError, match="cannot be read") as caught:
                 read_header(path)
             assert caught.value.where == str(path)
+
+    def test_a_pipe_is_not_waited_for(self, tmp_path: Path) -> None:
+        os.mkfifo(tmp_path / "pipe.gguf")
+        with pytest.raises(ModelFileError, match="not a regular file"):
+            read_header(tmp_path / "pipe.gguf")
 
     @needs_model
     def test_the_size_of_a_real_file_follows_from_its_header(self) -> None:

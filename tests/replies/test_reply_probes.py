@@ -294,6 +294,9 @@ def test_each_kind_reads_in_its_own_way(kind: str, answer: str, verdict: str) ->
     ("pattern", "fault"),
     [
         ("(a+)+$", "exponential"),
+        ("a?" * 25 + "a" * 25, "very long"),
+        (r"(?:.{0,9}x?){0}" + ".{0,9}" * 6 + "!", "very long"),
+        ("one\ntwo", "several lines"),
         ("(?:a|aa)+b", "exponential"),
         ("(a{1,2}){3,}", "exponential"),
         ("(x*y*)*z", "exponential"),

@@ -18,6 +18,7 @@ from bench.results import ResultsTree
 from bench.site.build import Sources, build_site
 from bench.site.labels import SuiteLabel
 from bench.site.serve import site_server
+from bench.site.shell import build_shells
 from tests.site.site_html import Element, article, dead_links, links, read, repeated_ids
 
 BOARD = "boards/synthetic/en"
@@ -30,6 +31,18 @@ def _pages(site: Path) -> dict[str, Element]:
 
 def _bytes(site: Path) -> dict[str, bytes]:
     return {p.relative_to(site).as_posix(): p.read_bytes() for p in sorted(site.rglob("*")) if p.is_file()}
+
+
+def test_a_page_that_is_a_link_is_not_published(tmp_path: Path) -> None:
+    pages = tmp_path / "site" / "pages"
+    pages.mkdir(parents=True)
+    (pages / "index.md").write_text("# Start", encoding="utf-8")
+    (pages / "about.md").symlink_to("/etc/hostname")
+    config = tmp_path / "mkdocs.yml"
+    config.write_text("site_name: x", encoding="utf-8")
+    with pytest.raises(SiteError, match="is a link") as caught:
+        build_shells(pages.parent, config, [], "")
+    assert caught.value.where == str(pages / "about.md")
 
 
 def test_every_link_and_anchor_leads_somewhere(small_site: Path) -> None:
