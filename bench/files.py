@@ -101,7 +101,7 @@ def hide_from_git(folder: Path) -> None:
 def hidden_from_git(folder: Path) -> bool:
     """Whether a ``.gitignore`` in ``folder`` ignores everything there."""
     try:
-        return IGNORE_ALL in (folder / ".gitignore").read_bytes().splitlines()
+        return IGNORE_ALL in read_bytes(folder / ".gitignore", folder).splitlines()
     except OSError:
         return False
 
