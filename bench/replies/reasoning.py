@@ -58,7 +58,8 @@ CLOSING: Final = Later(_START + _CLOSE, _FLAGS)
 
 _BLOCK_END: Final = Later(_CLOSE, _FLAGS)
 _CHANNEL_END: Final = Later(
-    rf"<\|(?:end|call)\|>|<\|im_end\|>(?:\s*+<\|im_start\|>\s*+(?:answer|assistant|final)\b)?|{_FINAL}", _FLAGS
+    rf"<\|(?:end|call)\|>|<\|im_end\|>(?:\s*+<\|im_start\|>\s*+(?:answer|assistant|final)\b)?|{_FINAL}",
+    _FLAGS,
 )
 MARKERS: Final = Later(r"<[|\uff5c][\w\u2581]{1,40}[|\uff5c]>(?:assistant\b)?")
 """Special tokens of chat templates that were left in the text: neither answer nor prose."""

@@ -363,9 +363,7 @@ def _selected(
 ) -> dict[str, E]:
     """The entries of a folder that a suite lists, in its order."""
     files = (
-        situation_files(layers, language)
-        if kind is Situation
-        else entries_in(layers, f"{what}s", language)
+        situation_files(layers, language) if kind is Situation else entries_in(layers, f"{what}s", language)
     )
     if not files:
         folder = in_layers(layers, f"{what}s", language)

@@ -127,7 +127,11 @@ ERRORS: dict[str, Sample] = {
     "together": (422, _error("Input text contains NSFW content"), "input"),
     "a sentence": (400, _error("Your prompt was deemed potentially harmful."), "input"),
     "prohibited words": (400, _error("The text contains prohibited words"), "input"),
-    "hunyuan": (400, {"Response": {"Error": {"Code": "OperationDenied.TextIllegalDetected", "Message": "x"}}}, "input"),
+    "hunyuan": (
+        400,
+        {"Response": {"Error": {"Code": "OperationDenied.TextIllegalDetected", "Message": "x"}}},
+        "input",
+    ),
     "in Japanese": (400, _error("不適切な内容が検出されました"), "input"),
     "in Russian": (400, _error("Запрос отклонён модерацией"), "input"),
     "filter in plain text": (400, "Your prompt violates our content policy.", "input"),

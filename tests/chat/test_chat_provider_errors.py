@@ -132,8 +132,12 @@ NATIVE: dict[str, str] = {
     "Anthropic's stream": 'event: message_start\ndata: {"type": "message_start", "message": {"content": []}}\n\n',
     "Ollama": json.dumps({"message": {"role": "assistant", "content": "Boo."}, "done": True}),
     "Ollama's stream": '{"message": {"content": "B"}, "done": false}\n{"message": {"content": "oo"}, "done": true}\n',
-    "Gemini": json.dumps({"candidates": [{"content": {"parts": [{"text": "Boo."}]}, "finishReason": "STOP"}]}),
-    "Cohere": json.dumps({"message": {"content": [{"type": "text", "text": "Boo."}]}, "finish_reason": "COMPLETE"}),
+    "Gemini": json.dumps(
+        {"candidates": [{"content": {"parts": [{"text": "Boo."}]}, "finishReason": "STOP"}]}
+    ),
+    "Cohere": json.dumps(
+        {"message": {"content": [{"type": "text", "text": "Boo."}]}, "finish_reason": "COMPLETE"}
+    ),
     "Responses": json.dumps({"object": "response", "status": "completed", "output": [{"type": "message"}]}),
     "DashScope": json.dumps({"output": {"text": "Boo.", "finish_reason": "stop"}, "request_id": "1"}),
     "Hugging Face": json.dumps([{"generated_text": "Boo."}]),
@@ -149,7 +153,12 @@ def test_the_format_of_another_api_stops_the_run_and_says_what_to_do(play: Play,
 
 
 @pytest.mark.parametrize(
-    "error", ["model 'llama3.1:8b' not found, try pulling it first", "Incorrect API key provided", "Insufficient credits"]
+    "error",
+    [
+        "model 'llama3.1:8b' not found, try pulling it first",
+        "Incorrect API key provided",
+        "Insufficient credits",
+    ],
 )
 def test_a_users_mistake_with_status_200_stops_the_run(error: str) -> None:
     assert kind_of(answer_from(json.dumps({"error": error}).encode(), ASKED, ())) == "user"
