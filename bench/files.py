@@ -107,7 +107,7 @@ def hidden_from_git(folder: Path) -> bool:
 
 
 def holds(path: Path | str, data: bytes) -> bool:
-    """Whether ``path`` is a regular file with these bytes. Reads no more than so many, and follows no link."""
+    """Whether ``path`` is a regular file with these bytes. Reads no more, and follows no link."""
     try:
         state = os.lstat(path)
         if not stat.S_ISREG(state.st_mode) or state.st_size != len(data):

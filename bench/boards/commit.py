@@ -14,8 +14,8 @@ from bench.boards.loading import load_board, stored_json
 from bench.boards.privacy import is_private
 from bench.errors import UserError
 from bench.files import holds, write_atomically
-from bench.records import Conversation, Judgement, digest_of, messages_sha256
 from bench.protocol_facts import facts_of
+from bench.records import Conversation, Judgement, digest_of, messages_sha256
 from bench.results import ResultsTree, sounds_of
 from bench.results.comparisons import comparisons, comparisons_folder
 from bench.results.events import EVENTS_FILE

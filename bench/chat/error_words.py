@@ -11,9 +11,11 @@ from typing import Literal
 from bench.chat.endings import word
 
 FILTER_CODES = re.compile(
-    r"content_?filter(?!_error)|content_?polic|content_?management|content_?moderation|content_?safety|moderation_"
+    r"content_?filter(?!_error)|content_?polic|content_?management|content_?moderation|content_?safety"
+    r"|moderation_"
     r"|responsible_?ai|data_?inspection|invalid_prompt|flagged|safety(?!_settings|_identifier)|sensitive"
-    r"|risk_?(control|detect)|policy_violation|prohibited|guardrail|censor|unsafe|blocklist|jailbreak|recitation"
+    r"|risk_?(control|detect)|policy_violation|prohibited|guardrail|censor|unsafe|blocklist|jailbreak"
+    r"|recitation"
     r"|(content|prompt|input|output|request|response|message|answer|completion)_blocked|usage_policy"
     r"|moderation\b|illegal_(detect|content|text)|content_?risk|\b(1301|1026|1027|10013|10014|10019)\b"
     # The numbers: Zhipu; MiniMax, input and answer; iFlytek, input, answer and either.
@@ -26,18 +28,22 @@ FILTER_WORDS = re.compile(
     r"|(block|filter|reject|refus|stopp|intercept|censor|deni|declin)\w*\b[^.]{0,40}"
     r"\b(safety|filter(s|ing)?|moderation|(content|usage) polic\w+|guardrails?|sensitive|risk control"
     r"|content security)\b"
-    r"|(safety|filter|filtering|moderation|guardrail\w*)\b[^.]{0,30}\b(block|reject|refus|trigger|interven|flag)"
+    r"|(safety|filter|filtering|moderation|guardrail\w*)\b[^.]{0,30}\b(block|reject|refus|trigger"
+    r"|interven|flag)"
     r"|(safety|moderation) check\b[^.]{0,20}\bfail|content that is not (allowed|permitted)"
     r"|(trigger|fail)\w*\b[^.]{0,30}\b(content filter|safety|moderation|guardrail|content polic|inspection)"
     r"|responsible ?ai\b|responsibleaipolicyviolation|data_?inspection_?failed"
     r"|content_policy_violation|sensitive (word|content|information|topic|material)|new_sensitive"
     r"|\b(unsafe|harmful|offensive|objectionable|sensitive|nsfw|toxic|inappropriate|risky|non-?compliant)[ -]"
-    r"(\w+ ){0,2}(content|text|words?|terms?|language|information|material|topics?|data|prompt|input|output)\b"
-    r"|\b(prohibited|illegal|forbidden|disallowed|restricted|banned|explicit|sexual|risky?) (content|words?|terms|topics?"
+    r"(\w+ ){0,2}(content|text|words?|terms?|language|information|material|topics?|data|prompt|input"
+    r"|output)\b"
+    r"|\b(prohibited|illegal|forbidden|disallowed|restricted|banned|explicit|sexual|risky?) (content"
+    r"|words?|terms|topics?"
     r"|material)\b|\b(may be|is|was|were|deemed|considered|found|detected|classified|identified"
     r"|marked|judged|potentially|possibly)( as| to be)?"
     r"( potentially)? (unsafe|harmful|toxic|nsfw|inappropriate|offensive|high.risk)\b|jail ?break"
-    r"|content polic(y|ies)\b|content (restriction|guideline)|moderation failed|hate speech|self.harm|profanit"
+    r"|content polic(y|ies)\b|content (restriction|guideline)|moderation failed|hate speech|self.harm"
+    r"|profanit"
     r"|\bobscen|\bviolen(t|ce)\b|content\b[^.]{0,40}\bnot (allowed|permitted)\b"
     r"|blocked (input|output|prompt|response|content)\b|(input|output|prompt|response) blocked"
     r"|(prompt|input|output|response|completion|answer|text|message)\b[^.]{0,20}"
@@ -56,7 +62,8 @@ ACCOUNT_WORDS = re.compile(
 )
 """About the user's account, not about this request."""
 LENGTH_CODES = re.compile(
-    r"context_(length|window|limit|size|overflow)|(string|array)_above_max|(request|input|payload|content|prompt)_too_l"
+    r"context_(length|window|limit|size|overflow)|(string|array)_above_max|(request|input|payload"
+    r"|content|prompt)_too_l"
     r"|exceed_context|tokens?_too_long|max_(context|prompt|input)|entity_too_large|\b(1261|1039|10907)\b"
     # the numbers: Zhipu, MiniMax, iFlytek
 )
@@ -66,7 +73,8 @@ LENGTH_WORDS = re.compile(
     r"|(prompt|input|inputs|request|messages?|text|content|query|conversation|payload|body|string|history)\b"
     r"[^.]{0,30}\btoo (long|large|big)\b|too many (input |prompt |total )?tokens"
     r"|reduce (the length|your prompt|your input)"
-    r"|(token|character)s?\b[^.]{0,40}\bexceed|exceed\w*\b[^.]{0,60}\b(tokens?|context|characters|input|prompt)\b"
+    r"|(token|character)s?\b[^.]{0,40}\bexceed|exceed\w*\b[^.]{0,60}\b(tokens?|context|characters|input"
+    r"|prompt)\b"
     r"|(input|prompt|messages|text)\b[^.]{0,20}\bexceeds?\b|tokens\b[^.]{0,20}\blarger than"
     r"|longer than the (model|maximum)|input length|contextwindowexceeded"
     r"|payload size exceeds|(request|entity) (entity )?too large"

@@ -32,7 +32,7 @@ def foreign_api(body: Mapping[str, Any]) -> str:
 
 
 def first_of_stream(text: str) -> Mapping[str, Any] | None:
-    """The first object of a stream that another API sends line by line; None if ``text`` is no such stream."""
+    """The first object of a stream that another API sends line by line; None for another ``text``."""
     line = next((line for line in text.splitlines() if line.removeprefix("data:").lstrip()[:1] == "{"), "")
     try:
         body = json.loads(line.removeprefix("data:"))

@@ -129,9 +129,9 @@ NATIVE: dict[str, str] = {
     "Anthropic": json.dumps(
         {"type": "message", "content": [{"type": "text", "text": "Boo."}], "stop_reason": "end_turn"}
     ),
-    "Anthropic's stream": 'event: message_start\ndata: {"type": "message_start", "message": {"content": []}}\n\n',
+    "Anthropic's stream": 'event: a\ndata: {"type": "message_start", "message": {"content": []}}\n\n',
     "Ollama": json.dumps({"message": {"role": "assistant", "content": "Boo."}, "done": True}),
-    "Ollama's stream": '{"message": {"content": "B"}, "done": false}\n{"message": {"content": "oo"}, "done": true}\n',
+    "Ollama's stream": '{"message": {"content": "B"}, "done": false}\n' * 2,
     "Gemini": json.dumps(
         {"candidates": [{"content": {"parts": [{"text": "Boo."}]}, "finishReason": "STOP"}]}
     ),
