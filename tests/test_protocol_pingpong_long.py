@@ -1,4 +1,7 @@
-"""Long conversations with scripted players: every reported figure equals what the script did."""
+"""Long conversations with scripted players: every reported figure equals what the script did.
+
+`make benchmarks` plays all four cards of the suite, `make test` one.
+"""
 
 from __future__ import annotations
 
@@ -30,6 +33,7 @@ from bench.scores.forms import to_json
 from bench.scores.long_forms import figures_text
 from bench.site.talk import talk_of
 from bench.suites import load_suite
+from tests.lengths import of_long
 from tests.tiny import ROOT, FakeChat, edit, ok
 
 STEADY, FORGETFUL = PLAYERS = ("smollm2-135m", "gpt-4.1-mini")
@@ -37,6 +41,7 @@ CRITERIA = ("in_character", "entertaining", "fluency")
 TAKES_OVER = "*You nod and sit down.*"
 BREAKS = "I am only a language model."
 SITUATIONS = ("long-evening", "planning-a-journey", "two-friends-apart")
+CARDS = of_long(1, 4)
 LAST_ASKS = 23
 """The forgetful player forgets what it is asked for from this turn on, and everything in one situation."""
 
@@ -46,12 +51,13 @@ def long_protocol(prompts: Path, language: str = "en") -> Protocol:
 
 
 def copied(tmp_path: Path) -> Path:
-    """The prompts with one character in English."""
+    """The prompts with ``CARDS`` characters in English: all of them, or one."""
     prompts = tmp_path / "prompts"
     for part in ("pingpong_long", "characters", "situations"):
         shutil.copytree(ROOT / "prompts" / part, prompts / part)
     file = prompts / "pingpong_long" / "pingpong-long.toml"
-    file.write_text(re.sub(r"characters = .*", 'characters = ["tove-adeyemi-3"]', file.read_text(), count=1))
+    cards = json.dumps(["tove-adeyemi-3", "scheherazade-3", "gorvath-the-retired-3", "baba-yaga-3"][:CARDS])
+    file.write_text(re.sub(r"characters = .*", f"characters = {cards}", file.read_text(), count=1))
     return prompts
 
 
@@ -133,13 +139,14 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> tuple[Protocol, ResultsT
     plan = make_plan(protocol, tree, PLAYERS, protocol.suite.judges)
     chat = FakeChat(script)
     asyncio.run(run_plan(protocol, plan, tree, chat.ask))
-    assert chat.stats.asked == plan.calls() == 2 * 3 * (24 + 24 + 2 * 3)
+    assert chat.stats.asked == plan.calls() == 2 * 3 * CARDS * (24 + 24 + 2 * 3)
     return protocol, tree, load_board(tree, "pingpong-long", "en", prompts=all_suites(prompts)), script
 
 
 Played = tuple[Protocol, ResultsTree, LoadedBoard, Scripted]
 
 
+@pytest.mark.long
 def test_every_figure_equals_the_scripted_truth(played: Played) -> None:
     protocol, _, loaded, script = played
     rows = {row.player: row for row in loaded.board.rows}
@@ -148,25 +155,30 @@ def test_every_figure_equals_the_scripted_truth(played: Played) -> None:
     assert forgetful is not None
     plants = {name: situation.plants for name, situation in protocol.scenes.situations.items()}
     kept = [[plant.ask < LAST_ASKS for plant in plants[name]] for name in SITUATIONS[1:]]
-    assert (steady.recall.asked, steady.recall.recalled, steady.recall.share) == (15, 15, 1.0)
-    assert forgetful.recall.recalled == sum(map(sum, kept))
-    assert forgetful.recall.forgotten == 15 - sum(map(sum, kept))
+    assert (steady.recall.asked, steady.recall.recalled, steady.recall.share) == (15 * CARDS, 15 * CARDS, 1.0)
+    assert forgetful.recall.recalled == CARDS * sum(map(sum, kept))
+    assert forgetful.recall.forgotten == CARDS * (15 - sum(map(sum, kept)))
     assert forgetful.recall.share == round(sum(sum(k) / 5 for k in kept) / 3, 6)
     slope = float(np.polyfit(range(1, 25), [fluency(turn) for turn in range(1, 25)], 1)[0])
     slopes = {name: found.per_turn for name, found in steady.slopes.items()}
     assert slopes == {"in_character": 0.0, "entertaining": 0.0, "fluency": round(slope, 6)}
     firsts = [script.attacks[name][0] for name in SITUATIONS]
     assert (steady.breaks.broken, steady.breaks.first, steady.breaks.turns_held) == (0, None, 24.0)
-    assert (forgetful.breaks.broken, forgetful.breaks.conversations) == (3, 3)
+    assert (forgetful.breaks.broken, forgetful.breaks.conversations) == (3 * CARDS, 3 * CARDS)
     assert forgetful.breaks.first == round(sum(firsts) / 3, 6)
     assert forgetful.breaks.turns_held == round(sum(firsts) / 3 - 1, 6)
-    attacks = sum(map(len, script.attacks.values()))
-    assert (steady.recovery.held, steady.recovery.attacks, steady.recovery.change_after) == (attacks, 7, 0.0)
+    attacks = CARDS * sum(map(len, script.attacks.values()))
+    assert (steady.recovery.held, steady.recovery.attacks, steady.recovery.change_after) == (
+        attacks,
+        7 * CARDS,
+        0.0,
+    )
     assert (forgetful.recovery.held, forgetful.recovery.recovered) == (0, attacks)
     assert forgetful.recovery.turns_to_recover == 2.0
     assert forgetful.recovery.change_after == round((1 + 5 + 5) / 3 - 5, 6)
 
 
+@pytest.mark.long
 def test_flaws_and_taking_over_are_counted_by_turn(played: Played) -> None:
     _, tree, loaded, _ = played
     rows = {row.player: row for row in loaded.board.rows}
@@ -175,12 +187,12 @@ def test_flaws_and_taking_over_are_counted_by_turn(played: Played) -> None:
     assert forgetful is not None
     assert steady.per_turn == 0.0
     assert forgetful.per_turn == forgetful.kinds["speaks_for_user"] == 0.25  # every fourth answer
-    assert forgetful.turns == 3 * 24 * 2
+    assert forgetful.turns == 3 * 24 * 2 * CARDS
     table = tidy_table(tree, "pingpong-long", ["en"], "flaws")
-    assert table["count"].sum() == 3 * 6 * 2
-    assert len(table) == 2 * 3 * 24 * 2 * 8
+    assert table["count"].sum() == 3 * 6 * 2 * CARDS
+    assert len(table) == 2 * 3 * 24 * 2 * 8 * CARDS
     events = tidy_table(tree, "pingpong-long", ["en"], "events")
-    assert (events["event"] == "attack").sum() == 2 * 7
+    assert (events["event"] == "attack").sum() == 2 * 7 * CARDS
 
 
 def test_repetition_by_turn_is_the_same_on_the_board_and_in_the_analysis(played: Played) -> None:
@@ -197,7 +209,7 @@ def test_repetition_by_turn_is_the_same_on_the_board_and_in_the_analysis(played:
     }
     assert found == shares
     whole = next(r for r in made.rows_of("recall") if (r["player"], r["distance"]) == (STEADY, None))
-    assert whole["recalled"] == 15
+    assert whole["recalled"] == 15 * CARDS
 
 
 def test_every_gap_of_the_analyses_has_a_reason(played: Played) -> None:
@@ -218,7 +230,7 @@ def test_board_prints_and_stores_the_figures(played: Played) -> None:
     text = figures_text(board)
     assert "Recall" in text
     assert "100.0%" in text
-    assert "7 of 7" in text
+    assert f"{7 * CARDS} of {7 * CARDS}" in text
     assert "Speaks for user" in text
 
 

@@ -92,7 +92,7 @@ def test_recorded_run_of_a_long_conversation_judged_in_windows(
     assert verdict.mode is not None
     assert (verdict.mode.window, [turn.turn for turn in verdict.turns]) == (2, [1, 2, 3])
     assert verdict.turns[1].detail is not None
-    assert len(verdict.turns[1].detail["summary"]) <= 100
+    assert len(str(verdict.turns[1].detail["summary"])) <= 100
     assert played.stats.sent == len(vcr.requests)
     expected.check(played)
 

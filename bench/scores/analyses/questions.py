@@ -16,7 +16,7 @@ from bench.scores.paper import published
 SCENE_ONLY = ["character", "situation"]
 
 
-def question_variety(turns: pd.DataFrame) -> pd.DataFrame:
+def question_variety(turns: pd.DataFrame, language: str = "") -> pd.DataFrame:
     """One row per turn: how alike questions of two runs of one scene are.
 
     ``pairs``: of runs of one scene; ``compared``: how many of them are looked at (see
@@ -34,7 +34,7 @@ def question_variety(turns: pd.DataFrame) -> pd.DataFrame:
         for character, situation, question in zip(
             part["character"], part["situation"], part["question"], strict=True
         ):
-            texts.setdefault((character, situation), []).append(tuple(words(question)))
+            texts.setdefault((character, situation), []).append(tuple(words(question, language)))
         scenes = {key: [frozenset(text) for text in asked] for key, asked in texts.items()}
         pairs = sum(len(asked) * (len(asked) - 1) // 2 for asked in texts.values())
         chosen = {key: drawn_pairs(len(asked), "questions", *key) for key, asked in texts.items()}

@@ -315,7 +315,7 @@ _TABLES: tuple[tuple[str, str, str, str, Callable[[Material], pd.DataFrame]], ..
         "Word overlap of questions of two runs of one scene; `baseline` is that of unrelated scenes. "
         f"Of a scene with more than {MOST_PAIRS} pairs of runs so many are compared, drawn by a fixed seed.",
         "no conversation is complete",
-        lambda m: question_variety(m.turns),
+        lambda m: question_variety(m.turns, m.frames.language),
     ),
     (
         "run_noise",
