@@ -1,16 +1,18 @@
-"""Files written whole or not at all, and files from others read without trusting them."""
+"""Files written whole or not at all, files from others read without trusting them, and the text of JSON."""
 
 from __future__ import annotations
 
 import errno
 import itertools
+import json
 import os
 import re
 import shutil
 import socket
 import stat
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 from bench.errors import StorageError
 
@@ -278,3 +280,36 @@ def _alive(pid: int) -> bool:
     except PermissionError:
         return True
     return True
+
+
+_LEAVES: dict[type, Callable[[Any], str]] = {
+    str: json.encoder.encode_basestring,
+    int: repr,
+    float: json.JSONEncoder(allow_nan=False).encode,
+    bool: {False: "false", True: "true"}.__getitem__,
+    type(None): {None: "null"}.__getitem__,
+}
+
+
+def indented_json(data: Any, line: str = "\n") -> str:
+    """JSON text of plain data, whose keys are text, sorted and indented by two spaces.
+
+    It equals that of json.dumps, which writes indented text in Python and takes half as long again.
+
+    Args:
+        data: Text, numbers, booleans, None, and lists and dictionaries of them.
+        line: A line break with the indentation of ``data``.
+
+    Raises TypeError for anything else, and ValueError for a number that JSON lacks.
+    """
+    if (leaf := _LEAVES.get(type(data))) is not None:
+        return leaf(data)
+    inner = f"{line}  "
+    if isinstance(data, dict):
+        ends, quoted = "{}", _LEAVES[str]
+        texts = [f"{quoted(key)}: {indented_json(data[key], inner)}" for key in sorted(data)]
+    elif isinstance(data, (list, tuple)):
+        ends, texts = "[]", [indented_json(value, inner) for value in data]
+    else:
+        raise TypeError(f"{type(data).__name__} is not plain data")
+    return f"{ends[0]}{inner}{f',{inner}'.join(texts)}{line}{ends[1]}" if texts else ends

@@ -15,6 +15,8 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
+from bench.files import indented_json
+
 SCHEMA_VERSION = 1
 """Version of the record formats; files of a newer version are refused, never guessed at."""
 
@@ -45,13 +47,15 @@ Openness = Literal["open", "closed", "unknown"]
 
 def canonical(data: object) -> str:
     """Canonical JSON text of plain data: UTF-8, sorted keys, two-space indent, newline at the end."""
-    return json.dumps(data, ensure_ascii=False, sort_keys=True, indent=2, allow_nan=False) + "\n"
+    return indented_json(data) + "\n"
+
+
+_COMPACT = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
 def sha256_of(data: object) -> str:
     """SHA-256 (hex) over compact canonical JSON of plain data: fingerprints and digests are made with it."""
-    text = json.dumps(data, ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False)
-    return hashlib.sha256(text.encode("utf-8")).hexdigest()
+    return hashlib.sha256(_COMPACT.encode(data).encode("utf-8")).hexdigest()
 
 
 class Record(BaseModel):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import shutil
 import subprocess
 import sys
@@ -13,12 +14,18 @@ import pytest
 
 from bench import cli
 from bench.audit import audit_tree
+from bench.boards.life import remove_player
 from bench.boards.loading import all_suites
+from bench.chat.requests import ChatRequest, Reply
 from bench.protocols import protocol_for
+from bench.protocols.comparing import Comparer
+from bench.records import Cell
+from bench.results.comparison_records import Comparison
+from bench.results.comparisons import comparisons_folder, write_comparison
 from bench.run.plan import make_plan
 from bench.run.runner import run_plan
 from bench.suites import load_suite
-from tests.tiny import LANGUAGE, TEMPLATES, FakeChat, Tiny, make_tiny, name_templates
+from tests.tiny import LANGUAGE, ROOT, TEMPLATES, FakeChat, Script, Tiny, make_tiny, name_templates, ok
 
 Say = Callable[..., tuple[int, str, str]]
 
@@ -37,9 +44,9 @@ def git(*words: str) -> str:
     return subprocess.run(["git", *words], check=True, capture_output=True, text=True).stdout
 
 
-def play(tiny: Tiny, player: str) -> None:
+def play(tiny: Tiny, player: str, chat: FakeChat | None = None) -> None:
     plan = make_plan(tiny.protocol(), tiny.tree, [player], ["strict"])
-    asyncio.run(run_plan(tiny.protocol(), plan, tiny.tree, FakeChat().ask))
+    asyncio.run(run_plan(tiny.protocol(), plan, tiny.tree, (chat or FakeChat()).ask))
 
 
 @pytest.fixture
@@ -176,6 +183,64 @@ def test_a_board_that_the_committed_players_cannot_give_is_left_out(commit: Say,
     assert git("rev-parse", "HEAD") == head
     shutil.rmtree(tiny.tree.player_folder("tiny", "en", "actor"))
     assert "tiny/en/actor: deleted" in commit()[1]
+
+
+def test_comparisons_are_committed_with_what_they_were_made_of(
+    commit: Say, tiny: Tiny, tmp_path: Path
+) -> None:
+    clean = {"error": 0, "warning": 0}
+    shutil.copytree(ROOT / "prompts" / "comparison", tiny.prompts / "comparison")
+    play(tiny, "actor")
+    compare(tiny, "bard")
+    assert "tiny v1 en: comparisons" in commit()[1]
+    files = git("ls-files").split()
+    assert len([name for name in files if "/_comparisons/strict/" in name]) == 4
+    assert "prompts/comparison/judge.jinja" in files
+    assert _audited_in_a_clone(tmp_path / "first") == clean
+
+    play(tiny, "lenient")
+    compare(tiny, "lenient")
+    tiny.tree.judgement_path(tiny.cell(player="lenient"), "strict").unlink()
+    _, out, _ = commit()
+    assert "is of a player that is left out, lenient" in out
+    assert "Nothing to commit" in out
+    shutil.rmtree(tiny.tree.player_folder("tiny", "en", "lenient"))
+    for path in comparisons_folder(tiny.tree, "tiny", "en").rglob("*lenient*"):
+        path.unlink()
+
+    shutil.rmtree(tiny.tree.player_folder("tiny", "en", "bard"))
+    play(tiny, "bard", FakeChat(Script({"player": ["Other words."] * 10})))
+    _, out, _ = commit()
+    assert "is of an older conversation of bard; `bench compare tiny --refresh-stale` repeats it" in out
+    assert "Nothing to commit" in out
+    compare(tiny, "bard")
+    assert commit()[0] == 0
+    assert _audited_in_a_clone(tmp_path / "second") == clean
+
+    remove_player(tiny.tree, "tiny", "bard", "Retired.")
+    assert commit()[0] == 0
+    assert not [name for name in git("ls-files").split() if "_comparisons" in name]
+    assert _audited_in_a_clone(tmp_path / "third") == clean
+
+
+def compare(tiny: Tiny, player: str) -> None:
+    """Have the judge compare ``player`` with the actor in all scenes."""
+    comparer = Comparer(tiny.protocol())
+    reply = {"refusal_explanation": "", "first_refuses": False, "second_refuses": False}
+    for name in ("in_character", "entertaining", "fluency"):
+        reply |= {f"{name}_explanation": "'x' and 'y'", f"{name}_margin": 1}
+
+    async def ask(request: ChatRequest) -> Reply:
+        return ok(json.dumps(reply))
+
+    async def made(cell: Cell) -> Comparison:
+        talks = [tiny.tree.conversation(cell.model_copy(update={"player": p})) for p in ("actor", player)]
+        one, other = (talk for talk in talks if talk is not None)
+        orders = [await comparer.order((one, other), first, "strict", ask) for first in range(2)]
+        return comparer.comparison_of((one, other), "strict", (orders[0], orders[1]))
+
+    for cell in tiny.protocol().cells(player):
+        write_comparison(tiny.tree, asyncio.run(made(cell)), replace=True)
 
 
 def _audited_in_a_clone(folder: Path) -> dict[str, int]:

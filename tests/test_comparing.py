@@ -14,17 +14,21 @@ from click.testing import CliRunner
 
 import bench
 from bench.audit import audit_tree
+from bench.boards.life import remove_player, rename_player
 from bench.boards.loading import all_suites
 from bench.boards.rating import load_rating
 from bench.cli import cli
 from bench.cli.rating_text import rating_text
-from bench.records import canonical, sealed
+from bench.protocol_facts import facts_of
+from bench.protocols.comparing import Comparer, comparable, templates_of
+from bench.records import Message, canonical, sealed
 from bench.results import ResultsTree
 from bench.results.comparison_records import Comparison
-from bench.results.comparisons import comparison_path, comparisons
+from bench.results.comparisons import comparison_path, comparisons, comparisons_folder
 from bench.scores.pairwise_data import connected
-from bench.scores.pairwise_records import Rating
-from tests.scripted_server import Answer, ScriptedServer, Seen, completion, plausible
+from bench.scores.pairwise_records import Rating, Tally
+from tests.scripted_batches import BatchServer
+from tests.scripted_server import Answer, Seen, completion, plausible
 from tests.tiny import ROOT, Tiny, edit, make_tiny
 
 pytestmark = pytest.mark.block_network(allowed_hosts=["127\\.0\\.0\\.1"])
@@ -79,19 +83,28 @@ def judge() -> Judge:
 
 
 @pytest.fixture(scope="module")
-def played(judge: Judge, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tiny]:
+def server(judge: Judge) -> Iterator[BatchServer]:
+    with BatchServer(judge).in_thread() as running:
+        assert isinstance(running, BatchServer)
+        yield running
+
+
+@pytest.fixture(scope="module")
+def played(server: BatchServer, tmp_path_factory: pytest.TempPathFactory) -> Tiny:
     """Three players who have played all scenes and been judged, but not compared."""
-    with ScriptedServer(judge).in_thread() as server:
-        tiny = make_tiny(tmp_path_factory.mktemp("compare") / "tiny", server.url)
-        shutil.copytree(ROOT / "prompts" / "comparison", tiny.prompts / "comparison")
-        bench.run_suite("tiny", players=PLAYERS, **places(tiny))
-        yield tiny
+    tiny = make_tiny(tmp_path_factory.mktemp("compare") / "tiny", server.url)
+    shutil.copytree(ROOT / "prompts" / "comparison", tiny.prompts / "comparison")
+    edit(tiny.models, "schema_limits = true\n", "schema_limits = true\nbatch = true\n")
+    bench.run_suite("tiny", players=PLAYERS, **places(tiny))
+    return tiny
 
 
 @pytest.fixture
-def tiny(played: Tiny, judge: Judge, tmp_path: Path) -> Tiny:
+def tiny(played: Tiny, judge: Judge, server: BatchServer, tmp_path: Path) -> Tiny:
     judge.margin, judge.refusing = fair, ""
     judge.prompts.clear()
+    server.batch_lines.clear()
+    server.count = 0
     shutil.copytree(played.root, tmp_path / "tiny")
     return Tiny(tmp_path / "tiny")
 
@@ -149,6 +162,17 @@ def test_every_pair_is_asked_in_both_orders_without_names(tiny: Tiny, judge: Jud
     assert len(judge.prompts) == asked
 
 
+def test_every_criterion_that_can_be_compared_has_a_statement() -> None:
+    seen = set()
+    for suite in all_suites(ROOT / "prompts").values():
+        facts = facts_of(suite.protocol)
+        if comparable(facts) and suite.protocol not in seen:
+            seen.add(suite.protocol)
+            text = (templates_of(suite) / "judge.jinja").read_text(encoding="utf-8")
+            assert [n for n in facts.criterion_names if f'"{n}"' not in text and f"- {n}:" not in text] == []
+    assert len(seen) >= 4
+
+
 def test_the_prompt_says_how_different_user_messages_are_handled(tiny: Tiny, judge: Judge) -> None:
     compare(tiny, most=1)
     assert "Compare the bots, not the users" in judge.prompts[0]
@@ -176,6 +200,75 @@ def test_rotating_judges_take_turns(tiny: Tiny) -> None:
     by = [record.judge for record in records]
     assert len(by) == PAIRS * SCENES
     assert by.count("strict") == by.count("lenient")
+
+
+def test_batches_make_the_comparisons_that_ordinary_calls_make(tiny: Tiny, server: BatchServer) -> None:
+    def plain(records: list[Comparison]) -> list[dict[str, Any]]:
+        made = [record.plain() | {"digest": ""} for record in records]
+        for call in (call for record in made for verdict in record["orders"] for call in verdict["calls"]):
+            call |= {"batch": None, "cost": None}
+        return made
+
+    rotating: dict[str, Any] = {"judges": ["strict", "lenient"], "rotate": True}
+    batched = compare(tiny, **rotating, batch=True, poll_seconds=0.01)
+    assert (server.count, len(server.batch_lines)) == (0, 2 * PAIRS * SCENES)
+    assert all(call.batch for record in batched for call in record.calls)
+    assert found(tiny, "error", "warning") == set()
+    for folder in (tiny.tree.root / "tiny" / "en" / "_comparisons", tiny.root / "cache"):
+        shutil.rmtree(folder)
+    assert plain(compare(tiny, **rotating)) == plain(batched)
+    assert server.count == 2 * PAIRS * SCENES
+
+
+def test_what_a_batch_leaves_unanswered_waits_for_the_next_one(tiny: Tiny, server: BatchServer) -> None:
+    server.ends = [("expired", 11)]
+    report = bench.compare_suite("tiny", **places(tiny), batch=True, poll_seconds=0.01)
+    assert (report.comparisons, len(report.unanswered)) == (5, 13)
+    ended = CliRunner().invoke(cli, ["compare", "tiny", "--batch", "--poll", "0.01", *tiny.options()])
+    assert ended.exit_code == 0, ended.output
+    assert "7 comparisons (0 failed in an order); 0 requests sent" in ended.output
+    keys = [line["custom_id"] for line in server.batch_lines]
+    assert (len(keys), len(set(keys))) == (24 + 13, 24)
+
+
+@pytest.mark.parametrize("words", [("--width", "2"), ("--no-cache",), ("--reparse",)])
+def test_what_batches_exclude_is_named(tiny: Tiny, words: tuple[str, ...]) -> None:
+    ended = CliRunner().invoke(cli, ["compare", "tiny", "--batch", *words, *tiny.options()])
+    assert ended.exit_code == 2
+    assert "leave" in ended.output
+
+
+def test_comparing_stops_once_the_intervals_are_narrow_enough(
+    tiny: Tiny, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bench.boards.comparing.SMALLEST_ROUND", 3)
+    some = len(compare(tiny, width=40.0))
+    assert 3 <= some < PAIRS * SCENES
+    assert len(compare(tiny, width=40.0)) == some
+    assert len(compare(tiny, width=0.001)) == PAIRS * SCENES
+
+
+def test_prompts_may_lie_on_top_of_each_other(tiny: Tiny) -> None:
+    """The suite and its cards in one folder, all templates in another."""
+    shipped = tiny.root / "shipped"
+    for name in ("comparison", "pingpong_v2"):
+        shutil.copytree(tiny.prompts / name, shipped / name, ignore=shutil.ignore_patterns("*.toml"))
+    shutil.rmtree(tiny.prompts / "comparison")
+    words = [*tiny.options(), "--prompts", str(shipped)]
+    for command in ("plan", "compare", "rating"):
+        more = ["--compare"] if command == "plan" else []
+        ended = CliRunner().invoke(cli, [command, "tiny", *more, *words], catch_exceptions=False)
+        assert ended.exit_code == 0, ended.output
+    assert len(list(comparisons(tiny.tree, "tiny", "en"))) == PAIRS * SCENES
+
+
+def test_a_greeting_in_the_chat_is_no_answer_to_compare(tiny: Tiny) -> None:
+    talks = [tiny.tree.conversation(tiny.cell(player=name)) for name in ("actor", "bard")]
+    first, second = (talk for talk in talks if talk is not None)
+    greeting = Message(role="assistant", content="The lamp is lit.")
+    greeted = first.model_copy(update={"messages": (greeting, *first.messages)})
+    comparer = Comparer(tiny.protocol())
+    assert comparer.prompt(greeted, second) == comparer.prompt(first, second)
 
 
 def test_changed_conversations_make_comparisons_stale(tiny: Tiny) -> None:
@@ -291,10 +384,42 @@ def test_the_audit_finds_what_does_not_belong(tiny: Tiny) -> None:
     assert list(ResultsTree(tiny.tree.root).boards()) == [("tiny", "en")]
 
 
+def test_a_renamed_player_keeps_its_comparisons(tiny: Tiny) -> None:
+    before = compare(tiny)
+    rename_player(tiny.tree, "tiny", "bard", "zeta", "Another name.")
+    after = list(comparisons(tiny.tree, "tiny", "en"))
+    assert {record.players for record in after} == {
+        ("actor", "lenient"),
+        ("actor", "zeta"),
+        ("lenient", "zeta"),
+    }
+    assert found(tiny, "error", "warning") == set()
+    assert [row.tally for row in rating(tiny).rows] == [
+        Tally(wins=8),
+        Tally(wins=4, losses=4),
+        Tally(losses=8),
+    ]
+    assert bench.compare_suite("tiny", **places(tiny)).planned_comparisons == 0
+    rename_player(tiny.tree, "tiny", "zeta", "bard", "Back again.")
+    assert list(comparisons(tiny.tree, "tiny", "en")) == before
+
+
+def test_a_removed_player_takes_its_comparisons_with_it(tiny: Tiny) -> None:
+    compare(tiny)
+    (done,) = remove_player(tiny.tree, "tiny", "actor", "Retired.")
+    assert done.records == 4 + 4 + 8
+    assert {record.players for record in comparisons(tiny.tree, "tiny", "en")} == {("bard", "lenient")}
+    assert found(tiny, "error", "warning") == set()
+    remove_player(tiny.tree, "tiny", "lenient", "Retired too.")
+    assert not comparisons_folder(tiny.tree, "tiny", "en").exists()
+
+
 def test_commands_show_the_rating_and_its_cost(tiny: Tiny) -> None:
     output = invoke(tiny, "plan", "tiny", "--compare")
     assert "comparisons: none yet; 12 to make" in output
     assert "judge strict: 24 calls" in output
+    (plan,) = json.loads(invoke(tiny, "plan", "tiny", "--compare", "--format", "json"))
+    assert (plan["to_make"], plan["calls"][0]["calls"]) == (12, 24)
     invoke(tiny, "compare", "tiny")
     text = invoke(tiny, "rating", "tiny")
     assert "Comparisons: 12 count" in text

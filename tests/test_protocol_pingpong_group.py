@@ -14,6 +14,7 @@ from bench.boards.loading import all_suites, load_board
 from bench.catalog import load_catalog
 from bench.chat.requests import ChatRequest, Reply
 from bench.protocols import Protocol, protocol_for
+from bench.protocols.comparing import Comparer
 from bench.results import ResultsTree
 from bench.run.plan import make_plan
 from bench.run.runner import run_plan
@@ -78,6 +79,9 @@ def test_voices_and_attribution_equal_the_scripted_truth_on_the_board(tmp_path: 
         names = ("attribution", "distinct_voices", "own_voice", "fluency")
         assert tuple(row.criteria[name] for name in names) == pytest.approx(expected, abs=5e-7)
         assert row.score == pytest.approx((2 * 4.0 + sum(expected)) / 6, abs=5e-7)
+    first, second = (next(tree.conversations("pingpong-group", "en", player)) for player in PLAYERS)
+    compared = Comparer(protocol).prompt(first, second)
+    assert all(f'\n- {name}: "' in compared and f'"{name}_margin"' in compared for name in CRITERIA)
 
 
 @pytest.mark.parametrize("language", ["en", "ru"])

@@ -80,6 +80,19 @@ def test_canonical_json_reads_back_and_is_stable(value: Any) -> None:
     assert canonical(json.loads(text)) == text
 
 
+@given(json_values)
+def test_canonical_json_is_what_the_standard_encoder_writes(value: Any) -> None:
+    due = json.dumps(value, ensure_ascii=False, sort_keys=True, indent=2, allow_nan=False)
+    assert canonical(value) == f"{due}\n"
+
+
+def test_every_committed_json_file_is_canonical() -> None:
+    """An older version of the writer, which was the standard encoder, wrote these files."""
+    paths = sorted((ROOT / "results").rglob("*.json"))
+    assert len(paths) > 2000
+    assert [p for p in paths if canonical(json.loads(text := p.read_text("utf-8"))) != text] == []
+
+
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
 def test_canonical_json_holds_no_number_that_json_lacks(value: float) -> None:
     with pytest.raises(ValueError, match="JSON"):

@@ -10,7 +10,7 @@ from bench.audit.differences import differences, shown
 from bench.audit.evidence import EvidenceAudit
 from bench.audit.findings import Findings
 from bench.audit.places import BoardFiles, files_in, folders_in
-from bench.errors import UserError
+from bench.errors import CatalogError, UserError
 from bench.protocols.comparing import Comparer, comparable, reread_comparison
 from bench.records import messages_sha256
 from bench.results import ResultsTree
@@ -41,7 +41,10 @@ def audit_comparisons(
     }
     reference, comparer = evidence.reference, None
     if reference.protocol is not None and comparable(reference.protocol.facts):
-        comparer = Comparer(reference.protocol)
+        try:
+            comparer = Comparer(reference.protocol)
+        except CatalogError as error:
+            findings.add("fingerprint-unknown", board.folder, error.line())
     for path in board.comparisons:
         record = evidence.files.comparison(path)
         if record is None:
@@ -57,13 +60,13 @@ def audit_comparisons(
         elif reference.scenes and (record.character, record.situation) not in reference.scenes:
             text = f"the suite has no scene {record.character}.{record.situation}"
             findings.add("unexpected-cell", path, text, "character")
-        elif comparer is not None and reference.knows_model(record.judge):
-            due = comparer.fingerprint(
-                record.judge, record.character, record.conversations_sha256, record.repeat
-            )
-            if record.fingerprint != due:
-                text = "prompts, parameters or model settings have changed since"
-                findings.add("stale-comparison", path, text, "fingerprint")
+        elif (
+            comparer is not None
+            and reference.knows_model(record.judge)
+            and not comparer.fits(record, record.conversations_sha256)
+        ):
+            text = "prompts, parameters or model settings have changed since"
+            findings.add("stale-comparison", path, text, "fingerprint")
 
 
 def audit_compared(tree: ResultsTree, suites: Collection[str], findings: Findings) -> int:
@@ -102,7 +105,7 @@ def _check_reread(record: Comparison, path: Path, findings: Findings) -> None:
     for n, (here, due) in enumerate(zip(record.orders, again.orders, strict=True)):
         if not here.raw:
             findings.add("raw-missing", path, "there is no raw reply of the judge", f"orders.{n}.raw")
-        if here == due:
+        if here is due:
             continue
         for at, left, right in list(differences(here.plain(), due.plain(), f"orders.{n}"))[:5]:
             code = "reread-wording" if at.split(".")[2] in WORDING else "reread"

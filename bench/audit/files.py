@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
@@ -116,8 +116,8 @@ class FileAudit:
             for item in error.errors(include_url=False)[:5]:
                 self.findings.add("schema", path, item["msg"], ".".join(map(str, item["loc"])))
             return None
-        check_canonical(record, data, path, self.findings)
         plain = record.plain()
+        check_canonical(plain, data, path, self.findings)
         if "digest" in kind.model_fields and (stated := plain.pop("digest")) != (due := sha256_of(plain)):
             text = f"is {stated[:12] or 'empty'}, should be {due[:12]}"
             self.findings.add("digest", path, text, "digest")
@@ -176,9 +176,9 @@ def content(path: Path, findings: Findings) -> bytes | None:
         return None
 
 
-def check_canonical(record: Record, data: bytes, path: Path, findings: Findings) -> None:
-    """Check that a file holds exactly the bytes that its record is written as."""
-    if canonical(record.plain()).encode() != data:
+def check_canonical(plain: dict[str, Any], data: bytes, path: Path, findings: Findings) -> None:
+    """Check that a file holds exactly the bytes that its record, as ``plain`` data, is written as."""
+    if canonical(plain).encode() != data:
         findings.add("not-canonical", path, "its bytes differ from the canonical form")
 
 

@@ -36,7 +36,7 @@ def _study(root: Path, folder: Path, messages: Collection[str], findings: Findin
     except UserError as error:
         findings.add("study", folder, error.what)
         return 1
-    check_canonical(study, content(path, findings) or b"", path, findings)
+    check_canonical(study.plain(), content(path, findings) or b"", path, findings)
     _check_conversations(study, path, messages, findings)
     files = 1
     for entry in entries(folder, findings):
@@ -52,7 +52,7 @@ def _study(root: Path, folder: Path, messages: Collection[str], findings: Findin
 def _annotator(study: StudyFile, path: Path, findings: Findings) -> None:
     try:
         annotator = read_annotator(path, study, findings.root)
-        check_canonical(annotator, content(path, findings) or b"", path, findings)
+        check_canonical(annotator.plain(), content(path, findings) or b"", path, findings)
     except UserError as error:
         findings.add("study", path, error.what)
 

@@ -15,9 +15,10 @@ from bench.boards.privacy import is_private
 from bench.errors import UserError
 from bench.files import holds, write_atomically
 from bench.protocol_facts import facts_of
+from bench.protocols.comparing import templates_of
 from bench.records import Conversation, Judgement, digest_of, messages_sha256
 from bench.results import ResultsTree, sounds_of
-from bench.results.comparisons import comparisons, comparisons_folder
+from bench.results.comparisons import comparison_path, comparisons, comparisons_folder
 from bench.results.events import EVENTS_FILE
 from bench.scores.board import Board, BoardRow
 from bench.scores.frame import load
@@ -155,26 +156,23 @@ def git_commit(
         if players and _ignored(path):
             ignored.append(f"{suite_name} {language}")
             continue
-        try:
-            board = _board(head, suite_name, language, players, suites)
-        except UserError as error:
-            fault = f"no board from what would be committed: {error.what}"
-            impossible.append(
-                f"{suite_name} {language}: {fault}. Finish the players left out, or delete them."
-            )
+        found, fault = _possible(head, suite_name, language, players, suites)
+        impossible += [f"{suite_name} {language}: {fault}"] if fault else []
+        if found is None:
             continue
+        board, compared = found
         label = f"{suite_name} v{board.version} {language}" if board else f"{suite_name} {language}"
         changed = _changed_players(tree, board, players) if board else []
         paths += [tree.player_folder(suite_name, language, row.player) for row in changed]
         lines += [_line(board, row) for row in changed if board]
-        compared = _changed_comparisons(tree, board, impossible) if board else []
         paths += compared
         lines += [f"{label}: comparisons" for _ in compared]
         if _board_changed(path, board, dry_run=dry_run):
             paths.append(path)
             if not changed and not dropped:
                 lines.append(f"{label}: the board" if board else f"{label}: the board, deleted")
-        needed = _changed_files(_needed(suites[suite_name], language, models)) if players else []
+        behind = _needed(suites[suite_name], language, models, compared) if players else []
+        needed = _changed_files(behind)
         if needed and not changed:
             lines.append(f"{label}: prompts and models")
         paths += needed + dropped
@@ -186,24 +184,54 @@ def git_commit(
     return Commit(message, tuple(ignored), tuple(impossible))
 
 
-def _changed_comparisons(tree: ResultsTree, board: Board, impossible: list[str]) -> list[Path]:
-    """The folder of a board's comparisons, if they have changed; why they cannot be committed goes into
-    ``impossible``."""
-    folder, players = comparisons_folder(tree, board.suite, board.language), {r.player for r in board.rows}
-    if not folder.is_dir() or not _changed(folder):
-        return []
-    fault = ""
+def _possible(
+    head: Committed, suite: str, language: str, players: set[str], suites: Mapping[str, Suite]
+) -> tuple[tuple[Board | None, list[Path]] | None, str]:
+    """The board that can be committed with ``players`` as they are now and the changed folder of its
+    comparisons, and what cannot be committed and why. A comparison that is committed and no longer fits keeps
+    the whole board back."""
+    try:
+        board = _board(head, suite, language, players, suites)
+    except UserError as error:
+        fault = f"no board from what would be committed: {error.what}"
+        return None, f"{fault}. Finish the players left out, or delete them."
+    folder = comparisons_folder(head.tree, suite, language)
+    if board is None or not folder.is_dir():
+        return (board, []), ""
+    fault, keeps = _comparison_fault(head.tree, folder, board, players)
+    if fault:
+        return None if keeps else (board, []), f"comparisons: {fault}."
+    return (board, [folder] if _changed(folder) else []), ""
+
+
+def _comparison_fault(tree: ResultsTree, folder: Path, board: Board, ready: set[str]) -> tuple[str, bool]:
+    """Why the comparisons of a board cannot be committed, and whether that holds for a committed one.
+
+    ``ready``: players that are committed as they are now.
+    """
+    changed = set(_changed_files(list(folder.glob("*/*/*.json"))))
+    talks = {
+        (player, talk.character, talk.situation, talk.repeat): messages_sha256(talk.messages)
+        for player in ready
+        for talk in tree.conversations(board.suite, board.language, player)
+        if talk.status == "complete"
+    }
+    players = {row.player for row in board.rows}
     try:
         for record in comparisons(tree, board.suite, board.language):
+            new = comparison_path(tree, record) in changed
             if record.digest != digest_of(record):
-                fault = f"{record.name} was edited (its digest does not fit)"
-            elif absent := sorted(set(record.players) - players):
-                fault = f"{record.name} is of a player that is left out, {absent[0]}"
+                return f"{record.name} was edited (its digest does not fit)", not new
+            for player, sha256 in zip(record.players, record.conversations_sha256, strict=True):
+                if player not in (ready if new else players):
+                    return f"{record.name} is of a player that is left out, {player}", not new
+                place = (player, record.character, record.situation, record.repeat)
+                if player in ready and talks.get(place) != sha256:
+                    again = f"`bench compare {board.suite} --refresh-stale` repeats it"
+                    return f"{record.name} is of an older conversation of {player}; {again}", not new
     except UserError as error:
-        fault = error.line()
-    if fault:
-        impossible.append(f"{board.suite} {board.language}: comparisons: {fault}.")
-    return [] if fault else [folder]
+        return error.line(), False
+    return "", False
 
 
 def _message(lines: Sequence[str]) -> str:
@@ -245,12 +273,14 @@ def _board(
         return load_board(staged, suite, language, prompts=suites).board
 
 
-def _needed(suite: Suite, language: str, models: Path) -> list[Path]:
-    """The files that say how the evidence of a suite came about, and those whose absence does."""
+def _needed(suite: Suite, language: str, models: Path, compared: Sequence[Path]) -> list[Path]:
+    """The files that say how the evidence of a suite came about, and those whose absence does. ``compared``:
+    changed comparisons."""
     scenes, folder = suite.language(language), suite.prompts / suite.protocol
     roles = facts_of(suite.protocol).roles
     files = [models, folder / f"{suite.id}.toml", *sorted(suite.templates.glob("*.jinja"))]
     files += [suite.templates / f"{role}.{tag}.jinja" for role in roles for tag in fallbacks(language)]
+    files += sorted(templates_of(suite).glob("*.jinja")) if compared else []
     files += [suite.file("characters", language, f"{name}.toml") for name in scenes.cards]
     situations = situation_files(suite.layers or (suite.prompts,), language)
     files += [situations[name] for name in scenes.situations if name in situations]

@@ -5,19 +5,30 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from bench.boards.comparing import CompareJob, PairPlan, plan_comparisons
 from bench.chat import Chat, open_chat
 from bench.files import remove_leftovers
 from bench.protocols.comparing import reread_comparison
 from bench.results.comparisons import write_comparison
-from bench.run.comparing import CompareWork, compare_pairs
+from bench.run.comparing import CompareWork, compare_pairs, first_calls
 from bench.run.jobs import Part
+from bench.run.judge_suite import check_ways, mention_pending
 from bench.run.loop import run_async
 from bench.run.prices import Spending, check_prices_of
 from bench.run.progress import Listener, RunReport
 from bench.run.shards import Shard
 from bench.scores.pair_choice import NEIGHBOURS
+from bench.suites.layers import Prompts
+
+if TYPE_CHECKING:
+    from bench.chat.batch_states import BatchStates
+    from bench.run.batch_judging import Batching
+    from bench.run.batches import Want
+
+Work = dict[str, list[CompareWork]]
+"""The comparisons to make, by name of their job."""
 
 
 def compare_suite(
@@ -36,11 +47,13 @@ def compare_suite(
     rotate: bool = False,
     seed: int = 0,
     reparse: bool = False,
+    batch: bool = False,
+    poll_seconds: float = 30.0,
     max_cost: Decimal | None = None,
     unknown_prices: bool = False,
     results: Path | str = "results",
     models: Path | str = "models.toml",
-    prompts: Path | str = "prompts",
+    prompts: Prompts = "prompts",
     cache: Path | str | None = ".cache/responses",
     listener: Listener | None = None,
 ) -> RunReport:
@@ -55,9 +68,15 @@ def compare_suite(
         repeat: Only this sample of each scene.
         neighbours, most, width, rotate, seed: See :class:`bench.boards.comparing.PairPlan`.
         reparse: Re-parse the stored replies instead; makes no API calls.
+        batch: Choose all missing comparisons at once, and ask through the judges' Batch APIs. Excludes
+            ``width``, which stops between rounds.
 
-    For the other arguments, what is returned and what is raised see :func:`bench.run_suite`.
+    For ``poll_seconds`` and ``unanswered`` requests see :func:`bench.judge_suite`, for all else
+    :func:`bench.run_suite`.
     """
+    check_ways(reparse, batch, shard, cache)
+    if batch and width is not None:
+        raise ValueError("batch chooses all comparisons at once, so it excludes width")
     listener = listener or Listener()
     part = Part(tuple(languages), tuple(players), tuple(judges), retry_failed, refresh_stale, shard, repeat)
     plan = PairPlan(neighbours, most, width, rotate, seed)
@@ -66,27 +85,72 @@ def compare_suite(
     if reparse:
         report.reparsed = {job.name: _reparse(job) for job in jobs}
         return report
-    called, catalog = jobs[0].judges, jobs[0].comparer.protocol.catalog
-    check_prices_of(catalog, called, Spending(max_cost, unknown_prices=unknown_prices), listener.warning)
-    remove_leftovers(jobs[0].tree.root)
-    work = {job.name: job.again() for job in jobs}
-    report.planned_comparisons = sum(len(work[job.name]) + len(job.next_round()) for job in jobs)
-    report.planned_calls = 2 * report.planned_comparisons
-    if report.planned_comparisons:
-        jobs[0].tree.check_writable()
-        folder = None if cache is None else Path(cache)
-        run_async(lambda: _execute(jobs, work, called, folder, max_cost, report, listener))
+    limits = Spending(max_cost, unknown_prices=unknown_prices)
+    folder = None if cache is None else Path(cache)
+    _make(jobs, limits, folder, poll_seconds if batch else None, report, listener)
     return report
+
+
+def _make(
+    jobs: Sequence[CompareJob],
+    limits: Spending,
+    cache: Path | None,
+    poll_seconds: float | None,
+    report: RunReport,
+    listener: Listener,
+) -> None:
+    """Make the comparisons that ``jobs`` need. ``poll_seconds``: of batches; None: ordinary calls."""
+    protocol, called, tree = jobs[0].comparer.protocol, jobs[0].judges, jobs[0].tree
+    check_prices_of(protocol.catalog, called, limits, listener.warning)
+    remove_leftovers(tree.root)
+    work = {job.name: job.again() for job in jobs}
+    every = {job.name: work[job.name] + job.next_round() for job in jobs}
+    report.planned_comparisons = sum(map(len, every.values()))
+    report.planned_calls = 2 * report.planned_comparisons
+    if not report.planned_comparisons:
+        return
+    tree.check_writable()
+    name = f"{protocol.suite.id}~pairs"
+    if poll_seconds is not None and cache is not None:
+        from bench.run.batch_judging import Batching
+
+        batching = Batching(protocol.catalog, cache, name, limits, poll_seconds, listener)
+        _in_batches(jobs, every, batching, report)
+    else:
+        mention_pending(cache, name, f"bench compare {protocol.suite.id} --batch", listener)
+        run_async(lambda: _execute(jobs, work, called, cache, limits.max_cost, report, listener))
+
+
+def _in_batches(jobs: Sequence[CompareJob], work: Work, batching: Batching, report: RunReport) -> None:
+    """Make the comparisons of ``work`` in batches. A comparison that waits for an answer is not made."""
+
+    async def asked(chat: Chat) -> list[Want]:
+        return [
+            want for job in jobs for want in await first_calls(job.comparer, work[job.name], job.tree, chat)
+        ]
+
+    async def compared(states: BatchStates) -> None:
+        collected, left = await batching.collected(states, asked, report)
+        answered = {
+            name: [item for item in items if item not in collected.unanswered_pieces]
+            for name, items in work.items()
+        }
+        folder, listener = batching.cache, batching.listener
+        await _execute(jobs, answered, jobs[0].judges, folder, left, report, listener, rounds=False)
+
+    batching.run({item.judge for items in work.values() for item in items}, compared)
 
 
 async def _execute(
     jobs: Sequence[CompareJob],
-    again: dict[str, list[CompareWork]],
+    work: Work,
     called: Sequence[str],
     cache: Path | None,
     max_cost: Decimal | None,
     report: RunReport,
     listener: Listener,
+    *,
+    rounds: bool = True,
 ) -> None:
     async with open_chat(
         jobs[0].comparer.protocol.catalog,
@@ -101,7 +165,7 @@ async def _execute(
         listener.started(report)
         try:
             for job in jobs:
-                await _job(job, again[job.name], chat, report, listener)
+                await _job(job, work[job.name], chat, report, listener, rounds=rounds)
                 if report.budget_reached:
                     break
         finally:
@@ -109,14 +173,21 @@ async def _execute(
 
 
 async def _job(
-    job: CompareJob, work: list[CompareWork], chat: Chat, report: RunReport, listener: Listener
+    job: CompareJob,
+    work: list[CompareWork],
+    chat: Chat,
+    report: RunReport,
+    listener: Listener,
+    *,
+    rounds: bool,
 ) -> None:
-    """Carry out a job in rounds, each chosen from what the earlier ones have shown."""
+    """Make the comparisons of ``work`` and then, in ``rounds``, those chosen from what the earlier ones have
+    shown."""
     while True:
         if work:
             made = await compare_pairs(job.comparer, work, job.tree, chat, report, listener.progressed)
             job.add(made)
-        if report.budget_reached or job.reached():
+        if not rounds or report.budget_reached or job.reached():
             return
         work = job.next_round(job.round_size)
         if not work:

@@ -116,9 +116,7 @@ class CompareJob:
         slot = slot_of(record)
         talks = [self.evidence.talks.get((player, slot)) for player in record.players]
         present = [talk.sha256 for talk in talks if talk is not None and talk.complete]
-        if len(present) < 2 or record.fingerprint != self.comparer.fingerprint(
-            record.judge, record.character, present, record.repeat
-        ):
+        if len(present) < 2 or not self.comparer.fits(record, present):
             return "stale"
         return "failed" if any(verdict.status == "failed" for verdict in record.orders) else "done"
 

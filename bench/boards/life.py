@@ -6,12 +6,15 @@ import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
+from typing import Any
 
 from bench.catalog import Catalog
 from bench.errors import UserError
 from bench.files import storage_error
 from bench.records import PlayerInfo, sealed
 from bench.results import ResultsTree, sounds_of
+from bench.results.comparison_records import Comparison
+from bench.results.comparisons import comparison_path, comparisons, pair_of, write_comparison
 from bench.results.events import Event
 from bench.slugs import slug
 from bench.toml_entries import checked_id, unknown_name
@@ -24,7 +27,7 @@ class Done:
     language: str
     event: Event
     records: int
-    """Conversations and judgements that were deleted or moved."""
+    """Conversations, judgements and comparisons that were deleted or moved."""
 
 
 def _boards_of(tree: ResultsTree, suite: str, languages: Sequence[str], player: str) -> dict[str, PlayerInfo]:
@@ -70,14 +73,45 @@ def remove_player(
     for language, info in _boards_of(tree, suite, languages, player).items():
         folder = tree.player_folder(suite, language, player)
         records = len([*folder.glob("conversations/*.json"), *folder.glob("judgements/*/*.json")])
+        compared = _compared(tree, suite, language, player)
         event = Event(action="removed", player=player, name=info.name, reason=reason, day=day)
         tree.add_event(suite, language, event)
+        _delete(tree, compared)
         try:
             shutil.rmtree(folder)
         except OSError as error:
             raise storage_error(error, folder) from None
-        done.append(Done(language, event, records))
+        done.append(Done(language, event, records + len(compared)))
     return done
+
+
+def _compared(tree: ResultsTree, suite: str, language: str, player: str) -> list[Comparison]:
+    """The comparisons of a player."""
+    return [record for record in comparisons(tree, suite, language) if player in record.players]
+
+
+def _delete(tree: ResultsTree, records: Sequence[Comparison]) -> None:
+    """Delete comparisons, and the folders that this leaves empty."""
+    for record in records:
+        path = comparison_path(tree, record)
+        try:
+            path.unlink()
+            for folder in path.parents[:3]:
+                if any(folder.iterdir()):
+                    break
+                folder.rmdir()
+        except OSError as error:
+            raise storage_error(error, path) from None
+
+
+def _renamed(record: Comparison, player: str, to: str) -> Comparison:
+    """``record`` with another id of a player. The order of the pair may change, what was asked does not."""
+    named = {name: to if name == player else name for name in record.players}
+    values: dict[str, Any] = {"players": tuple(named[name] for name in record.players)}
+    if pair_of(*values["players"]) != values["players"]:
+        turned = ("players", "conversations_sha256", "orders")
+        values = {name: (dict(record) | values)[name][::-1] for name in turned}
+    return sealed(record.model_copy(update=values))
 
 
 def rename_player(
@@ -110,6 +144,7 @@ def rename_player(
         old = tree.player_folder(suite, language, player)
         talks = list(tree.conversations(suite, language, player))
         verdicts = list(tree.judgements(suite, language, player))
+        compared = _compared(tree, suite, language, player)
         name = entry.name if entry else info.name
         for talk in talks:
             moved = sealed(talk.model_copy(update={"player": to}))
@@ -118,12 +153,15 @@ def rename_player(
             tree.write_conversation(moved)
         for verdict in verdicts:
             tree.write_judgement(sealed(verdict.model_copy(update={"player": to})))
+        for record in compared:
+            write_comparison(tree, _renamed(record, player, to))
         tree.write_player(suite, language, info.model_copy(update={"player": to, "name": name}))
         event = Event(action="renamed", player=player, name=info.name, to=to, reason=reason, day=day)
         tree.add_event(suite, language, event)
+        _delete(tree, compared)
         try:
             shutil.rmtree(old)
         except OSError as error:
             raise storage_error(error, old) from None
-        done.append(Done(language, event, len(talks) + len(verdicts)))
+        done.append(Done(language, event, len(talks) + len(verdicts) + len(compared)))
     return done

@@ -42,10 +42,10 @@ def new_token() -> str:
 
 
 class BatchStates:
-    """The batches of one suite. A context manager that only one process can enter at a time."""
+    """The batches of one suite or other work; a context manager that one process can enter at a time."""
 
-    def __init__(self, cache: Path, suite: str) -> None:
-        self.folder = cache / FOLDER / suite
+    def __init__(self, cache: Path, name: str) -> None:
+        self.folder = cache / FOLDER / name
         self._lock: IO[bytes] | None = None
 
     def __enter__(self) -> BatchStates:
@@ -63,7 +63,7 @@ class BatchStates:
         except OSError:
             self._lock.close()
             raise UserError(
-                "another `bench judge --batch` of this suite is running",
+                "another command with --batch is doing the same work",
                 where=str(self.folder),
                 hint="Wait for it, or stop it; its batches are kept.",
             ) from None
@@ -92,9 +92,9 @@ class BatchStates:
         return self.folder / f"{state.token}.json"
 
 
-def pending_files(cache: Path, suite: str) -> Iterator[Path]:
-    """State files of a suite's batches that are not yet collected, without reading them."""
-    return (cache / FOLDER / suite).glob("*.json")
+def pending_files(cache: Path, name: str) -> Iterator[Path]:
+    """State files of the batches that are not yet collected, without reading them; see BatchStates."""
+    return (cache / FOLDER / name).glob("*.json")
 
 
 def _read(path: Path) -> BatchState:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from decimal import Decimal, InvalidOperation
 from functools import wraps
 from typing import Any, TypeVar, cast
 
 import click
 
-from bench.cli.options import Places, complete_models, complete_suites
+from bench.cli.options import Number, Places, complete_models, complete_suites
+from bench.errors import UserError
 from bench.records import MOST_REPEATS
 from bench.run.prices import Spending
 from bench.run.shards import Shard
@@ -126,6 +127,51 @@ def spending(command: F) -> F:
         return command(*args, limits=limits, **kwargs)
 
     return _with_options(cast(F, wrapper), options)
+
+
+def in_batches(command: F) -> F:
+    """Add --reparse, --batch and --poll to a command that has judges; it gets ``poll_seconds``.
+
+    Goes below :func:`asking` and :func:`spending`, whose options it checks.
+    """
+    options = (
+        click.option("--reparse", is_flag=True, help="Re-parse stored replies; makes no API calls."),
+        click.option("--batch", is_flag=True, help="Use the judges' Batch APIs: cheaper, within 24 hours."),
+        click.option(
+            "--poll",
+            "poll_seconds",
+            type=Number(min=0.01),
+            default=30.0,
+            show_default=True,
+            metavar="SECONDS",
+            help="With --batch: polling interval in seconds.",
+        ),
+    )
+
+    @wraps(command)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        if kwargs["reparse"] and (kwargs["batch"] or kwargs["shard"]):
+            raise click.UsageError("--reparse makes no calls: leave --batch and --shard out")
+        if kwargs["batch"] and not kwargs["limits"].cached:
+            hint = "leave --no-cache out"
+            raise click.UsageError(f"--batch delivers answers through the response cache: {hint}")
+        return command(*args, **kwargs)
+
+    return _with_options(cast(F, wrapper), options)
+
+
+def kept(batch: bool) -> str:
+    """What a command says of its work when it is stopped."""
+    return "finished work is kept, and submitted batches continue" if batch else "finished work is kept"
+
+
+def check_answered(unanswered: Sequence[str]) -> None:
+    """Raise UserError if a batch ended before it had answered requests. ``unanswered``: why, for each."""
+    if unanswered:
+        raise UserError(
+            f"{len(unanswered)} not answered: {unanswered[0]}",
+            hint="Run the same command to submit them again, or leave --batch out to make ordinary calls.",
+        )
 
 
 def arguments(where: Places, limits: Spending) -> dict[str, Any]:

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bench.cli.asking import JUDGED_PLAYERS, arguments, asking, spending
+from bench.cli.asking import JUDGED_PLAYERS, arguments, asking, check_answered, in_batches, kept, spending
 from bench.cli.options import Number, Places, places
-from bench.cli.output import listing
+from bench.cli.output import listing, print_json
+from bench.records import Usage, canonical
 from bench.run.prices import Spending
 
 if TYPE_CHECKING:
@@ -54,28 +55,28 @@ def choosing(command: Any) -> Any:
     metavar="W",
     help="Stop once no 95% interval of a rating is wider than W (log odds).",
 )
-@click.option("--reparse", is_flag=True, help="Re-parse stored replies; makes no API calls.")
 @spending
+@in_batches
 @places
-def compare(suite: str, reparse: bool, limits: Spending, where: Places, **options: Any) -> None:
+def compare(suite: str, reparse: bool, batch: bool, limits: Spending, where: Places, **options: Any) -> None:
     """Have judges compare SUITE's players in pairs.
 
     A judge reads two players' conversations of one scene, without names and in both orders, and says on each
     criterion which is better and by how much. Players are not called again. The most
     telling pairs come first: neighbours on the board, then pairs whose order is still uncertain.
-    Stop with Ctrl-C at any time; the same command continues. `bench rating` shows the result.
+    Stop with Ctrl-C at any time; the same command continues. With --batch all missing pairs are chosen at
+    once, without waiting for what the first ones show. `bench rating` shows the result.
     """
     from bench.boards.compare_suite import compare_suite
     from bench.cli.run_display import RunDisplay
     from bench.cli.stopping import stoppable, stopped_by_budget
     from bench.run.progress import money
 
-    if reparse and options["shard"]:
-        raise click.UsageError("--reparse makes no calls: leave --shard out")
-    with stoppable(), RunDisplay() as display:
-        report = compare_suite(
-            suite, **options, **arguments(where, limits), reparse=reparse, listener=display
-        )
+    if batch and options["width"] is not None:
+        raise click.UsageError("--batch chooses all pairs at once: leave --width out")
+    ways: dict[str, Any] = {"reparse": reparse, "batch": batch}
+    with stoppable(kept(batch)), RunDisplay() as display:
+        report = compare_suite(suite, **options, **ways, **arguments(where, limits), listener=display)
     if reparse:
         for name, (seen, changed) in report.reparsed.items():
             click.echo(f"{name}: {seen} comparisons re-parsed, {changed} changed")
@@ -91,53 +92,74 @@ def compare(suite: str, reparse: bool, limits: Spending, where: Places, **option
     )
     if report.budget_reached:
         raise stopped_by_budget(stats)
+    check_answered(report.unanswered)
 
 
-def print_plan(suite: str, where: Places, options: dict[str, Any]) -> None:
+def print_plan(suite: str, where: Places, options: dict[str, Any], form: str) -> None:
     """What `bench plan --compare` prints."""
     from bench.boards.comparing import PairPlan, plan_comparisons
     from bench.run.jobs import Part
 
     choosing = {name: options.pop(name) for name in ("neighbours", "most", "rotate", "seed")}
     plan = PairPlan(**choosing)
-    for job in plan_comparisons(suite, Part(**options), plan, where.results, where.models, where.layers):
-        for line in _plan_lines(job):
-            click.echo(line)
+    jobs = plan_comparisons(suite, Part(**options), plan, where.results, where.models, where.layers)
+    plans = [_plan_of(job) for job in jobs]
+    if form == "json":
+        print_json(plans)
+        return
+    for line in (line for made in plans for line in _plan_lines(made)):
+        click.echo(line)
 
 
-def _plan_lines(job: CompareJob) -> list[str]:
+def _plan_of(job: CompareJob) -> dict[str, Any]:
+    """What a job has and needs, as plain data."""
+    from bench.run.plan import reasoning_each
+
     again = job.again()
     work = [*again, *job.next_round()]
-    states = ", ".join(f"{count} {state}" for state, count in sorted(job.states.items())) or "none yet"
-    lines = [f"{job.name}: {len(job.order)} players", f"  comparisons: {states}; {len(work)} to make"]
-    unfinished = job.evidence.unfinished()
-    lines += [
-        f"  {player}: {count} conversations did not come about and cannot be compared"
-        for player, count in sorted(unfinished.items())
-        if player in job.order
-    ]
-    if stale := job.states["stale"] - sum(item.anew for item in again):
-        lines.append(f"  {max(stale, 0)} stale comparisons move no rating; --refresh-stale repeats them")
+    unfinished = sorted(job.evidence.unfinished().items())
+    calls: list[dict[str, Any]] = []
     for judge in job.judges:
         own = [item for item in work if item.judge == judge]
-        if own:
-            lines.append(f"  {_cost_line(job, judge, job.estimate(own))}")
-    return lines
+        guess, model = job.estimate(own), job.comparer.protocol.catalog.model(judge)
+        each = reasoning_each(model)
+        written = guess.completion_tokens + round(each or 0) * guess.calls
+        cost = model.cost_of(Usage(prompt_tokens=guess.prompt_tokens, completion_tokens=written))
+        row: dict[str, Any] = {"judge": judge, "calls": guess.calls, "prompt_tokens": guess.prompt_tokens}
+        row |= {"completion_tokens": written, "with_reasoning": each is not None}
+        calls += [row | {"cost": None if cost is None else str(cost)}] if own else []
+    return {
+        "suite": job.comparer.protocol.suite.id,
+        "language": job.comparer.protocol.language,
+        "players": list(job.order),
+        "comparisons": dict(sorted(job.states.items())),
+        "to_make": len(work),
+        "unfinished": {player: count for player, count in unfinished if player in job.order},
+        "left_stale": max(0, job.states["stale"] - sum(item.anew for item in again)),
+        "calls": calls,
+    }
 
 
-def _cost_line(job: CompareJob, judge: str, guess: Any) -> str:
-    from bench.records import Usage
-    from bench.run.plan import reasoning_each
+def _plan_lines(plan: dict[str, Any]) -> list[str]:
     from bench.run.progress import short
 
-    model = job.comparer.protocol.catalog.model(judge)
-    each = reasoning_each(model)
-    written = guess.completion_tokens + round(each or 0) * guess.calls
-    cost = model.cost_of(Usage(prompt_tokens=guess.prompt_tokens, completion_tokens=written))
-    tokens = f"~{short(guess.prompt_tokens)} tokens in, ~{short(written)} out"
-    price = "cost unknown" if cost is None else f"about ${cost:.4f}"
-    silent = ", without reasoning, whose length is unknown" if each is None else ""
-    return f"judge {judge}: {guess.calls:,} calls, {tokens}, {price}{silent}"
+    states = ", ".join(f"{count} {state}" for state, count in plan["comparisons"].items()) or "none yet"
+    lines = [
+        f"{plan['suite']} {plan['language']}: {len(plan['players'])} players",
+        f"  comparisons: {states}; {plan['to_make']} to make",
+    ]
+    lines += [
+        f"  {player}: {count} conversations did not come about and cannot be compared"
+        for player, count in plan["unfinished"].items()
+    ]
+    if plan["left_stale"]:
+        lines.append(f"  {plan['left_stale']} stale comparisons move no rating; --refresh-stale repeats them")
+    for row in plan["calls"]:
+        tokens = f"~{short(row['prompt_tokens'])} tokens in, ~{short(row['completion_tokens'])} out"
+        price = "cost unknown" if row["cost"] is None else f"about ${float(row['cost']):.4f}"
+        silent = "" if row["with_reasoning"] else ", without reasoning, whose length is unknown"
+        lines.append(f"  judge {row['judge']}: {row['calls']:,} calls, {tokens}, {price}{silent}")
+    return lines
 
 
 @click.command()
@@ -173,7 +195,6 @@ def rating(
     from bench.boards.rating import load_rating
     from bench.cli.rating_text import rating_text
     from bench.errors import UserError
-    from bench.records import canonical
     from bench.results.compared import is_compared, read_compared
     from bench.results.comparisons import has_comparisons
     from bench.scores.pairwise_table import table_rating

@@ -155,9 +155,9 @@ def _board_text(loaded: LoadedBoard, form: str, judges_as: JudgesAs | None) -> s
 def commit_results(dry_run: bool, form: str, where: Places) -> None:
     """Commit players with complete, valid evidence.
 
-    Their boards are committed too, and the prompts, cards, situations and models.toml behind them, so that a
-    clone can be audited. Players whose folders were deleted are deleted. A committed player that is no longer
-    complete stays as it was committed.
+    Their boards and comparisons are committed too, and the prompts, cards, situations and models.toml behind
+    them, so that a clone can be audited. Players whose folders were deleted are deleted. A committed player
+    that is no longer complete stays as it was committed.
     Complete: every scene of the suite has a conversation and a judgement by each of the suite's judges, or a
     recorded failure. Valid: every file matches its schema and its digest. Other players, and files that git
     ignores, are listed and left alone. The exit status is 0 even if there is nothing to commit.

@@ -10,13 +10,22 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from bench.cli.asking import JUDGED_PLAYERS, RUN_PLAYERS, arguments, asking, interrogator, spending
+from bench.cli.asking import (
+    JUDGED_PLAYERS,
+    RUN_PLAYERS,
+    arguments,
+    asking,
+    check_answered,
+    in_batches,
+    interrogator,
+    kept,
+    spending,
+)
 from bench.cli.compare import choosing, print_plan
-from bench.cli.options import Number, Places, places
+from bench.cli.options import Places, places
 from bench.cli.output import listing, print_json
 from bench.cli.run_display import RunDisplay, print_report, stale, states
 from bench.cli.stopping import stoppable, stopped_by_budget
-from bench.errors import UserError
 from bench.run.jobs import Job, Part, missing_keys, plan_suite
 from bench.run.plan import RoleCost, estimate
 from bench.run.prices import Spending
@@ -37,7 +46,7 @@ def plan(suite: str, compare: bool, form: str, where: Places, **options: Any) ->
     answers assumed, so tokens and cost are estimates.
     """
     if compare:
-        print_plan(suite, where, options)
+        print_plan(suite, where, options, form)
         return
     part = {name: value for name, value in options.items() if name in Part.__dataclass_fields__}
     console = Console()
@@ -132,21 +141,10 @@ def run(suite: str, limits: Spending, cluster: str | None, where: Places, **part
 
 @click.command()
 @asking(JUDGED_PLAYERS)
-@click.option("--reparse", is_flag=True, help="Re-parse stored replies; makes no API calls.")
-@click.option("--batch", is_flag=True, help="Use the judges' Batch APIs: cheaper, and within 24 hours.")
-@click.option(
-    "--poll",
-    type=Number(min=0.01),
-    default=30.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="With --batch: polling interval in seconds.",
-)
 @spending
+@in_batches
 @places
-def judge(
-    suite: str, reparse: bool, batch: bool, poll: float, limits: Spending, where: Places, **part: Any
-) -> None:
+def judge(suite: str, reparse: bool, batch: bool, limits: Spending, where: Places, **part: Any) -> None:
     """Score existing conversations with other judges.
 
     Makes no player calls. Name the judges with --judge; without --player, all players are judged. With
@@ -154,21 +152,9 @@ def judge(
     """
     from bench.run.judge_suite import judge_suite
 
-    if reparse and (batch or part["shard"]):
-        raise click.UsageError("--reparse makes no calls: leave --batch and --shard out")
-    if batch and not limits.cached:
-        raise click.UsageError("--batch delivers answers through the response cache: leave --no-cache out")
-    kept = "finished work is kept, and submitted batches continue" if batch else "finished work is kept"
-    with stoppable(kept), RunDisplay() as display:
-        report = judge_suite(
-            suite,
-            **part,
-            **arguments(where, limits),
-            reparse=reparse,
-            batch=batch,
-            poll_seconds=poll,
-            listener=display,
-        )
+    ways: dict[str, Any] = {"reparse": reparse, "batch": batch}
+    with stoppable(kept(batch)), RunDisplay() as display:
+        report = judge_suite(suite, **part, **ways, **arguments(where, limits), listener=display)
     if reparse:
         for name, (seen, changed) in report.reparsed.items():
             click.echo(f"{name}: {seen} judgements re-parsed, {changed} changed")
@@ -178,11 +164,7 @@ def judge(
             click.echo(f"Nothing to re-parse: {suite} has no judgement{by}{of}.")
         return
     _finish(report)
-    if report.unanswered:
-        raise UserError(
-            f"{len(report.unanswered)} not answered: {report.unanswered[0]}",
-            hint="Run the same command to submit them again, or leave --batch out to make ordinary calls.",
-        )
+    check_answered(report.unanswered)
 
 
 def _finish(report: RunReport) -> None:

@@ -15,14 +15,23 @@ from bench.protocol_facts import ProtocolFacts, facts_of
 from bench.protocols.base import Estimate, Protocol, strict_object
 from bench.protocols.calls import READABLE, Ask, JsonSchema, failure_of, read_whole
 from bench.protocols.cards import card_facts
-from bench.records import Call, Conversation, Failure, Message, messages_sha256, sealed, sha256_of
+from bench.records import (
+    Call,
+    Conversation,
+    Failure,
+    Message,
+    after_greeting,
+    messages_sha256,
+    sealed,
+    sha256_of,
+)
 from bench.replies import ReplyFault
 from bench.replies.margins import REFUSAL_REASON, REFUSALS, WIDEST, Margins, margins
 from bench.results.comparison_records import Comparison, OrderVerdict
-from bench.suites import Card
+from bench.suites import Card, Suite
 
 FOLDER = "comparison"
-"""The folder of the judge's template in prompts/."""
+"""The folder of the judge's template in prompts/; a folder in it with a protocol's name goes first."""
 
 Pair = tuple[Conversation, Conversation]
 
@@ -30,6 +39,12 @@ Pair = tuple[Conversation, Conversation]
 def comparable(facts: ProtocolFacts) -> bool:
     """Whether conversations of a protocol can be compared: two players play one card in one situation."""
     return facts.interrogated and facts.multi_turn and not facts.spoken and bool(facts.criteria)
+
+
+def templates_of(suite: Suite) -> Path:
+    """The folder with the template of the judge that compares conversations of ``suite``."""
+    own = suite.file(FOLDER, suite.protocol)
+    return own if own.is_dir() else suite.file(FOLDER)
 
 
 class Comparer:
@@ -46,9 +61,9 @@ class Comparer:
                 hint="Compare a suite whose players play a card in a situation.",
             )
         self.protocol = protocol
-        folder = Path(protocol.suite.prompts) / FOLDER
-        self._prompts = PromptSet(folder, protocol.language, ("judge",))
+        self._prompts = PromptSet(templates_of(protocol.suite), protocol.language, ("judge",))
         self._criteria = protocol.facts.criterion_names
+        self._known: dict[tuple[str, str], dict[str, JsonValue]] = {}
 
     def _card(self, character: str) -> Card:
         return self.protocol.scenes.cards[character]
@@ -56,7 +71,7 @@ class Comparer:
     def prompt(self, first: Conversation, second: Conversation) -> str:
         """The judge's question about two conversations, shown in this order."""
         card = self._card(first.character)
-        talks = [[m.model_dump() for m in talk.messages] for talk in (first, second)]
+        talks = [[m.model_dump() for m in after_greeting(talk.messages)] for talk in (first, second)]
         said = [[m["content"] for m in talk if m["role"] == "user"] for talk in talks]
         return self._prompts.render(
             "judge",
@@ -81,17 +96,32 @@ class Comparer:
 
     def fingerprint(self, judge: str, character: str, sha256: Sequence[str], repeat: int = 1) -> str:
         """SHA-256 of everything that a comparison depends on. ``sha256``: of each player's messages."""
-        card = self._card(character)
-        inputs: dict[str, JsonValue] = {
-            "comparison": self._prompts.sha256("judge"),
-            "protocol": self.protocol.name,
-            "judge": self.protocol.model_facts("judge", judge),
-            "conversations": list(sha256),
-            "card": card_facts(card),
-            "declared": card.model_dump(include={"facts", "secrets", "unknown", "boundaries"}),
-            "reason_limit": self.protocol.suite.entry.limits.reason,
-        }
+        inputs = self._inputs(judge, character) | {"conversations": list(sha256)}
         return sha256_of(inputs | ({"repeat": repeat} if repeat > 1 else {}))
+
+    def _inputs(self, judge: str, character: str) -> dict[str, JsonValue]:
+        """What all comparisons of a character by a judge depend on."""
+        if (judge, character) not in self._known:
+            card = self._card(character)
+            self._known[judge, character] = {
+                "comparison": self._prompts.sha256("judge"),
+                "protocol": self.protocol.name,
+                "judge": self.protocol.model_facts("judge", judge),
+                "card": card_facts(card),
+                "declared": card.model_dump(include={"facts", "secrets", "unknown", "boundaries"}),
+                "reason_limit": self.protocol.suite.entry.limits.reason,
+            }
+        return self._known[judge, character]
+
+    def fits(self, record: Comparison, sha256: Sequence[str]) -> bool:
+        """Whether ``record`` was made from the current prompts and parameters, and from messages with these
+        SHA-256. Its players may have stood in the other order, before one of them was renamed."""
+        if record.character not in self.protocol.scenes.cards:
+            return False
+        return any(
+            record.fingerprint == self.fingerprint(record.judge, record.character, each, record.repeat)
+            for each in (sha256, sha256[::-1])
+        )
 
     def comparison_of(self, pair: Pair, judge: str, orders: tuple[OrderVerdict, OrderVerdict]) -> Comparison:
         """The record of a judge's verdicts on ``pair``, whose players stand in the order of their slugs."""
@@ -135,9 +165,12 @@ class Comparer:
 
     def estimate(self, pair: Pair) -> Estimate:
         """Expected calls and tokens of one comparison, both orders."""
-        tokens = estimated_tokens(self.prompt(*pair))
-        reason = min(60, self.protocol.suite.entry.limits.reason // 4)
-        return Estimate(2, 2 * tokens, 2 * (len(self._criteria) + 1) * (reason + 15))
+        return Estimate(2, 2 * estimated_tokens(self.prompt(*pair)), 2 * self.reply_tokens)
+
+    @property
+    def reply_tokens(self) -> int:
+        """Assumed length of a verdict in one order."""
+        return (len(self._criteria) + 1) * (min(60, self.protocol.suite.entry.limits.reason // 4) + 15)
 
 
 def _verdict(
@@ -163,7 +196,7 @@ def reread_comparison(record: Comparison) -> Comparison:
     if not criteria:
         return record
     first, second = (_reread(verdict, criteria) for verdict in record.orders)
-    if (first, second) == record.orders:
+    if first is record.orders[0] and second is record.orders[1]:
         return record
     return sealed(record.model_copy(update={"orders": (first, second)}))
 
@@ -178,7 +211,9 @@ def _reread(verdict: OrderVerdict, criteria: Sequence[str]) -> OrderVerdict:
         except ReplyFault as error:
             if attempt == len(verdict.calls) and call.outcome in READABLE:
                 fault = Failure(role="judge", turn=attempt, outcome="parse_error", reason=error.fault)
-                return _verdict(None, fault, verdict.raw, verdict.calls)
+                again = _verdict(None, fault, verdict.raw, verdict.calls)
+                return verdict if again == verdict else again
         else:
-            return _verdict(found, None, verdict.raw, verdict.calls)
+            again = _verdict(found, None, verdict.raw, verdict.calls)
+            return verdict if again == verdict else again
     return verdict

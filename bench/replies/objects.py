@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final
 
 from bench.replies.decode import MAX_DEPTH, Decoded, cleaned, strictly
@@ -70,10 +71,11 @@ def json_object(text: str, *, required: Collection[str], known: Collection[str] 
     Raises:
         ReplyFault: There is no such object, or it cannot be read.
     """
-    return find(text, wanted_object(required, known))
+    return find(text, wanted_object(tuple(required), frozenset(known)))
 
 
-def wanted_object(required: Collection[str], known: Collection[str] = ()) -> Wanted:
+@lru_cache(maxsize=64)
+def wanted_object(required: tuple[str, ...], known: frozenset[str] = frozenset()) -> Wanted:
     """An object with the ``required`` keys, also as the only item of an array."""
 
     def accept(value: Any) -> tuple[dict[str, Any], str | None] | None:
@@ -113,6 +115,8 @@ def find(text: str, wanted: Wanted) -> JsonReply:
     """Find the last value that ``wanted`` accepts. Raises ReplyFault without one."""
     if not text.strip():
         raise ReplyFault("empty", "The reply is empty.")
+    if (plain := _alone(text, wanted)) is not None:
+        return plain
     start = answer_start(text)
     whole = scan(text, start)
     fault: ReplyFault | None = None
@@ -127,6 +131,20 @@ def find(text: str, wanted: Wanted) -> JsonReply:
         reply = _leniently(text, start, wanted)
     if reply is None:
         raise fault or ReplyFault("no_json", wanted.missing)
+    reply.data = cleaned(reply.data, reply.repairs)
+    return reply
+
+
+def _alone(text: str, wanted: Wanted) -> JsonReply | None:
+    """The reply where it is nothing but the expected object, without a fault; most replies are."""
+    raw = text.strip(" \t\r\n")
+    if not (raw.startswith("{") and raw.endswith("}")) or raw.count("{") + raw.count("[") > MAX_DEPTH:
+        return None
+    decoded = strictly(raw)
+    accepted = wanted.accept(decoded.data) if decoded and not decoded.repairs else None
+    if accepted is None:
+        return None
+    reply = JsonReply(accepted[0], set(), raw, text.index("{"))
     reply.data = cleaned(reply.data, reply.repairs)
     return reply
 

@@ -105,7 +105,8 @@ def _keys(criteria: Sequence[Criterion]) -> list[str]:
 
 def _wanted_scores(criteria: Sequence[Criterion], summed_up: bool) -> Wanted:
     """An object with ``scores``, or only the array that should be under it."""
-    plain = wanted_object(["scores"], [*_keys(criteria), *([SUMMARY] if summed_up else ())])
+    known = frozenset({*_keys(criteria), *([SUMMARY] if summed_up else ())})
+    plain = wanted_object(("scores",), known)
 
     def accept(value: Any) -> tuple[dict[str, Any], str | None] | None:
         if accepted := plain.accept(value):

@@ -17,9 +17,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import NoReturn
 
@@ -30,7 +31,8 @@ from bench.chat.requests import ChatRequest, Reply, estimated_tokens
 from bench.chat.secrets import shown_url
 from bench.errors import ProviderError
 from bench.protocols import Protocol
-from bench.records import Cell, Conversation, Usage
+from bench.protocols.calls import Ask
+from bench.records import Usage
 from bench.run.batch_results import BatchResults
 from bench.run.plan import Plan
 
@@ -45,11 +47,12 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Want:
-    """A first call that the cache cannot answer, and the judgement that needs it."""
+    """A first call that the cache cannot answer, and what needs it."""
 
     prepared: Prepared
-    cell: Cell
     judge: str
+    piece: Hashable
+    """The judgement or comparison: what a plan of such work knows it by."""
     completion_tokens: int
     """Assumed length of the reply."""
 
@@ -74,12 +77,12 @@ class Collected:
     unpriced: int = 0
     unanswered: dict[str, str] = field(default_factory=dict)
     """Why requests were not answered because their batch ended early, by cache key."""
-    unanswered_cells: set[tuple[Cell, str]] = field(default_factory=set)
-    """Cells and judges whose judgement needs one of these."""
+    unanswered_pieces: set[Hashable] = field(default_factory=set)
+    """The judgements or comparisons that need one of these."""
 
 
 class _NoAnswerYet(Exception):
-    """Ends the dry run of a judgement at the first call without an answer."""
+    """Ends the dry run of a piece of work at the first call without an answer."""
 
 
 async def wanted(protocol: Protocol, plan: Plan, chat: Chat) -> list[Want]:
@@ -88,16 +91,15 @@ async def wanted(protocol: Protocol, plan: Plan, chat: Chat) -> list[Want]:
     for item in plan.work:
         for judge in item.judges:
             if item.conversation is not None and protocol.catalog.provider_of(judge).batch:
-                prepared = await _first_call(protocol, item.conversation, judge, chat)
+                prepared = await first_call(partial(protocol.judge, item.conversation, judge), chat)
                 if prepared is not None:
                     tokens = protocol.estimate(item.cell)["judge"].completion_tokens
-                    wants.append(Want(prepared, item.cell, judge, tokens))
+                    wants.append(Want(prepared, judge, (item.cell, judge), tokens))
     return wants
 
 
-async def _first_call(
-    protocol: Protocol, conversation: Conversation, judge: str, chat: Chat
-) -> Prepared | None:
+async def first_call(make: Callable[[Ask], Awaitable[object]], chat: Chat) -> Prepared | None:
+    """The first call of ``make`` that the cache cannot answer; None if it answers all, or asked before."""
     first: list[Prepared] = []
 
     async def ask(request: ChatRequest) -> Reply:
@@ -111,7 +113,7 @@ async def _first_call(
         raise _NoAnswerYet
 
     with contextlib.suppress(_NoAnswerYet):
-        await protocol.judge(conversation, judge, ask)
+        await make(ask)
     return first[0] if first else None
 
 
@@ -195,7 +197,7 @@ class Batcher:
             if open_states:
                 await asyncio.sleep(self._poll_seconds)
         left = collected.unanswered.keys()
-        collected.unanswered_cells = {(w.cell, w.judge) for w in wants if w.prepared.key in left}
+        collected.unanswered_pieces = {want.piece for want in wants if want.prepared.key in left}
         return collected
 
     # Submitting

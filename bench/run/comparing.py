@@ -14,6 +14,7 @@ from bench.records import Cell, Conversation
 from bench.results import ResultsTree
 from bench.results.comparison_records import Comparison
 from bench.results.comparisons import write_comparison
+from bench.run.batches import Want, first_call
 from bench.run.executing import split_by_file
 from bench.run.plan import TEMPORARY
 from bench.run.progress import RunReport
@@ -35,6 +36,21 @@ def failed_temporarily(record: Comparison) -> bool:
     """Whether a comparison failed, and only for a cause that passes."""
     causes = [verdict.failure.outcome for verdict in record.orders if verdict.failure is not None]
     return bool(causes) and all(cause in TEMPORARY for cause in causes)
+
+
+async def first_calls(
+    comparer: Comparer, work: Sequence[CompareWork], tree: ResultsTree, chat: Chat
+) -> list[Want]:
+    """First calls of ``work`` that the cache cannot answer and whose provider has a Batch API."""
+    wants: list[Want] = []
+    for item in work:
+        if comparer.protocol.catalog.provider_of(item.judge).batch:
+            pair = _pair(item, tree)
+            for shown_first in range(2):
+                prepared = await first_call(partial(comparer.order, pair, shown_first, item.judge), chat)
+                if prepared is not None:
+                    wants.append(Want(prepared, item.judge, item, comparer.reply_tokens))
+    return wants
 
 
 async def compare_pairs(
@@ -82,7 +98,7 @@ class _PairRunner(SideBySide):
         async with self._window([item.judge]):
             if self._stop is not None:
                 return
-            pair = self._read(item)
+            pair = _pair(item, self._tree)
             first, second = [
                 await self._made(partial(self._comparer.order, pair, shown_first, item.judge), anew=item.anew)
                 for shown_first in range(2)
@@ -93,12 +109,13 @@ class _PairRunner(SideBySide):
             self._report.comparison_done(record)
             self._progressed()
 
-    def _read(self, item: CompareWork) -> Pair:
-        talks: list[Conversation] = []
-        for cell in item.cells:
-            talk = self._tree.conversation(cell)
-            if talk is None or talk.status != "complete":
-                place = str(self._tree.conversation_path(cell))
-                raise StorageError("the conversation is gone since the run was planned", where=place)
-            talks.append(talk)
-        return talks[0], talks[1]
+
+def _pair(item: CompareWork, tree: ResultsTree) -> Pair:
+    talks: list[Conversation] = []
+    for cell in item.cells:
+        talk = tree.conversation(cell)
+        if talk is None or talk.status != "complete":
+            place = str(tree.conversation_path(cell))
+            raise StorageError("the conversation is gone since the run was planned", where=place)
+        talks.append(talk)
+    return talks[0], talks[1]

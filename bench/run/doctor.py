@@ -103,5 +103,5 @@ def _disk(results: Path, cache: Path) -> Iterator[Check]:
     text = f"{leftovers} temporary files of unfinished runs; the next run deletes them"
     yield Check("ok", "leftovers", text if leftovers else "none")
     batches = len(list((cache / FOLDER).glob("*/*.json")))
-    text = f"{batches} not collected: run the same `bench judge --batch` again"
+    text = f"{batches} not collected: run the same command with --batch again"
     yield Check("ok", "batches", text if batches else "none are pending")

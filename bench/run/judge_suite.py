@@ -53,8 +53,7 @@ def judge_suite(
     Raises:
         UserError: As of :func:`bench.run_suite`.
     """
-    if (reparse and (batch or shard)) or (batch and cache is None):
-        raise ValueError("reparse excludes batch and shard, and batch needs a cache")
+    check_ways(reparse, batch, shard, cache)
     listener = listener or Listener()
     part = Part(tuple(languages), tuple(players), tuple(judges), retry_failed, refresh_stale, shard, repeat)
     jobs = plan_suite(suite, part, results, models, prompts, talk=False)
@@ -66,23 +65,30 @@ def judge_suite(
     check_prices(jobs, limits, listener.warning)
     folder = None if cache is None else Path(cache)
     if batch and folder is not None:
-        from bench.run.batch_judging import judge_in_batches
+        from bench.run.batch_judging import Batching, judge_in_batches
 
-        judge_in_batches(jobs, folder, limits, poll_seconds, report, listener)
+        catalog = jobs[0].protocol.catalog
+        judge_in_batches(jobs, Batching(catalog, folder, suite, limits, poll_seconds, listener), report)
         return report
-    if folder:
-        _mention_pending(folder, suite, listener)
+    mention_pending(folder, suite, f"bench judge {suite} --batch", listener)
     if work := with_work(jobs, report, listener):
         run_async(lambda: execute(work, folder, max_cost, report, listener))
     return report
 
 
-def _mention_pending(folder: Path, suite: str, listener: Listener) -> None:
-    """Warn if batches of the suite are under way: ordinary calls ask, and pay, again."""
-    if count := sum(1 for _ in pending_files(folder, suite)):
+def check_ways(reparse: bool, batch: bool, shard: Shard | None, cache: Path | str | None) -> None:
+    """Raise ValueError for ways to judge that exclude each other."""
+    if (reparse and (batch or shard)) or (batch and cache is None):
+        raise ValueError("reparse excludes batch and shard, and batch needs a cache")
+
+
+def mention_pending(folder: Path | None, name: str, command: str, listener: Listener) -> None:
+    """Warn if batches called ``name`` are under way: ordinary calls ask, and pay, again."""
+    count = sum(1 for _ in pending_files(folder, name)) if folder else 0
+    if count:
         listener.warning(
-            f"{count} batches of {suite} have not been collected; their requests are now made, and paid for,"
-            " again. `bench judge --batch` would collect them."
+            f"{count} batches have not been collected; their requests are now made, and paid for, again."
+            f" `{command}` would collect them."
         )
 
 

@@ -27,6 +27,17 @@ class Tally(Record):
         name = "wins" if balance > 0 else "losses" if balance < 0 else "ties"
         return self.model_copy(update={name: getattr(self, name) + 1})
 
+    def added(self, other: Tally) -> Tally:
+        """With all comparisons of ``other``."""
+        return Tally(
+            wins=self.wins + other.wins, ties=self.ties + other.ties, losses=self.losses + other.losses
+        )
+
+    @property
+    def turned(self) -> Tally:
+        """The same, as the second player sees them."""
+        return Tally(wins=self.losses, ties=self.ties, losses=self.wins)
+
     @property
     def total(self) -> int:
         """All comparisons."""

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from bench.scores.frame import Frames, frames_of
 from bench.site import paths
 from bench.site.board_pages import all_pages, board_files, indexed
 from bench.site.change_pages import feed_entries
+from bench.site.compared_pages import ComparedPlace, compared_files, compared_pages, compared_places
 from bench.site.context import BoardContext, Page
 from bench.site.conversation_pages import PlayerJob, PlayerResult, PlayerSummary, Setup
 from bench.site.evidence import BoardEvidence, evidence_of
@@ -31,7 +33,7 @@ from bench.site.labels import SuiteLabel, judge_names
 from bench.site.lists import lists_for
 from bench.site.output import OutputFolder
 from bench.site.places import BoardPlace
-from bench.site.project import FEED, changelog, citation, feed, version_entries
+from bench.site.project import FEED, Sources, changelog, citation, feed, version_entries
 from bench.site.published import table_results
 from bench.site.render import Pages
 from bench.site.shell import NavBoard, Stage1, build_shells
@@ -41,7 +43,6 @@ from bench.site.workers import Workers, workers
 from bench.slugs import slug
 from bench.suites import Suite
 
-ROOT = Path(__file__).resolve().parents[2]
 FEW = 12
 """On boards with at most so many players, a conversation page links the scene's other conversations."""
 
@@ -62,29 +63,6 @@ class SiteReport:
     def index(self) -> Path:
         """The page to open first."""
         return self.output / "index.html"
-
-
-@dataclass(frozen=True)
-class Sources:
-    """Where the site's own pages, templates and styles are, and the project's files."""
-
-    site: Path = ROOT / "site"
-    mkdocs_yml: Path = ROOT / "mkdocs.yml"
-    project: Path = ROOT
-    """The folder of CHANGELOG.md and CITATION.cff."""
-
-    @property
-    def templates(self) -> Path:
-        return self.site / "templates"
-
-    @property
-    def changelog(self) -> str:
-        path = self.project / "CHANGELOG.md"
-        return path.read_text(encoding="utf-8") if path.is_file() else ""
-
-    @property
-    def citation(self) -> Path:
-        return self.project / "CITATION.cff"
 
 
 def build_site(
@@ -173,6 +151,11 @@ class _Build:
         return study_places(self.tree)
 
     @cached_property
+    def compared(self) -> list[ComparedPlace]:
+        """All tables of imported comparisons."""
+        return compared_places(self.tree)
+
+    @cached_property
     def repository(self) -> str:
         """Where the source is: what CITATION.cff says, or else where the results can be browsed."""
         known = citation(self.sources.citation).repository if self.sources.citation.is_file() else ""
@@ -206,11 +189,10 @@ class _Build:
         for name, data in stage1.files.items():
             if not name.startswith("search/"):
                 self.folder.write(name, data)
-        for page in all_pages(contexts):
+        for page in chain(all_pages(contexts), compared_pages(self.compared, pages)):
             self._write_page(page, stage1)
-        for context in contexts:
-            for name, data in board_files(context):
-                self.folder.write(name, data)
+        for name, data in chain(*map(board_files, contexts), compared_files(self.compared)):
+            self.folder.write(name, data)
         self._write_studies(contexts, pages, stage1)
         if entries:
             entries += [entry for context in contexts for entry in feed_entries(context)]
@@ -383,7 +365,8 @@ class _Build:
         for name, text in stage1.pages.items():
 
             def part(marker: re.Match[str], page: str = name) -> str:
-                values = parts.get(marker[1]) or part_values(marker[1], ordered, page, self.studies)
+                given = (marker[1], ordered, page, self.studies, self.compared)
+                values = parts.get(marker[1]) or part_values(*given)
                 return marker[0] if values is None else pages.render(marker[1], values)
 
             self.folder.write(name, PART.sub(part, text))
@@ -392,6 +375,7 @@ class _Build:
         """Write the search index and, if the site's address is known, the sitemap."""
         found = [page for context in contexts for page in indexed(context)]
         found += [(place.page, f"Judges and people: {place.study}") for place in self.studies]
+        found += [(table.page, f"Board: {table.title}") for table in self.compared]
         for name, text in search_files(stage1.files, found).items():
             self.folder.write(name, text)
         if self.site_url:

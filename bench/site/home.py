@@ -14,8 +14,10 @@ from markupsafe import Markup
 
 from bench.records import Cell, PlayerInfo
 from bench.site.cells import CellSummary
+from bench.site.compared_pages import ComparedPlace
 from bench.site.context import BoardContext
 from bench.site.measures import phrase_lists
+from bench.site.paths import relative
 from bench.site.probes import probe_table
 from bench.site.studies import StudyPlace
 from bench.site.talk import ScoreView, Talk, TurnView, talk_of
@@ -88,14 +90,18 @@ def home_values(contexts: Sequence[BoardContext], page: str) -> dict[str, Any]:
 
 
 def part_values(
-    part: str, contexts: Sequence[BoardContext], page: str, studies: Sequence[StudyPlace]
+    part: str,
+    contexts: Sequence[BoardContext],
+    page: str,
+    studies: Sequence[StudyPlace],
+    compared: Sequence[ComparedPlace] = (),
 ) -> Mapping[str, Any] | None:
     """Values for a generated part of a hand-written page; None if there is no such part."""
     boards = [(context, context.links(page)) for context in contexts]
     if part == "home":
         return home_values(contexts, page)
     if part == "boards":
-        return {"boards": boards}
+        return {"boards": boards, "compared": [(table, relative(table.page, page)) for table in compared]}
     if part == "studies":
         return {"studies": studies}
     if part == "probes":

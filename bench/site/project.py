@@ -1,4 +1,5 @@
-"""The changelog, the feed, and how to cite: read from CHANGELOG.md and CITATION.cff."""
+"""The sources of the site: its own pages, and the changelog, the feed and how to cite, read from CHANGELOG.md
+and CITATION.cff."""
 
 from __future__ import annotations
 
@@ -14,11 +15,35 @@ import yaml  # type: ignore[import-untyped]
 
 from bench.errors import SiteError
 
+ROOT = Path(__file__).resolve().parents[2]
 FEED = "changelog.xml"
 MOST_ENTRIES = 100
 """Of the feed."""
 _VERSION = re.compile(r"^## (?P<name>\S+)(?:\s*\((?P<date>[^)]*)\))?\s*$", re.MULTILINE)
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
+
+
+@dataclass(frozen=True)
+class Sources:
+    """Where the site's own pages, templates and styles are, and the project's files."""
+
+    site: Path = ROOT / "site"
+    mkdocs_yml: Path = ROOT / "mkdocs.yml"
+    project: Path = ROOT
+    """The folder of CHANGELOG.md and CITATION.cff."""
+
+    @property
+    def templates(self) -> Path:
+        return self.site / "templates"
+
+    @property
+    def changelog(self) -> str:
+        path = self.project / "CHANGELOG.md"
+        return path.read_text(encoding="utf-8") if path.is_file() else ""
+
+    @property
+    def citation(self) -> Path:
+        return self.project / "CITATION.cff"
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -14,6 +14,7 @@ from bench.scores.pairwise_data import balance_of
 from bench.scores.pairwise_records import RatedPair, Rating, Tally
 from bench.site import paths
 from bench.site.context import BoardContext, Page
+from bench.site.labels import label
 from bench.site.places import record_link
 
 MOST_IN_MATRIX = 40
@@ -46,7 +47,8 @@ def rating_pages(context: BoardContext, rating: Rating) -> Iterator[Page]:
         if known.issuperset(record.players):
             records[record.players].append(record)
     rated = {(pair.player, pair.other): pair for pair in rating.pairs}
-    yield _head_to_head(context, rating)
+    values = rating_values(rating, sorted(records)) | {"own": True, "sides": _sides(context, rating)}
+    yield context.part_page("head-to-head", values)
     talk = _Reader(context)
     for players, own in sorted(records.items()):
         scenes: dict[str, list[Comparison]] = defaultdict(list)
@@ -62,7 +64,8 @@ def _scene_of(record: Comparison) -> str:
     return numbered(paths.scene_name(record.character, record.situation), record.repeat)
 
 
-def _head_to_head(context: BoardContext, rating: Rating) -> Page:
+def rating_values(rating: Rating, compared: Iterable[tuple[str, str]]) -> dict[str, object]:
+    """Values for the template of a board by rating. ``compared``: the pairs that have a page."""
     order = [row.player for row in rating.rows if row.rating is not None][:MOST_IN_MATRIX]
     place = {player: n for n, player in enumerate(order)}
     cells: dict[tuple[str, str], Meeting] = {}
@@ -70,10 +73,30 @@ def _head_to_head(context: BoardContext, rating: Rating) -> Page:
         if pair.player in place and pair.other in place:
             ahead = place[pair.player] < place[pair.other]
             cells[pair.player, pair.other] = Meeting(pair.tally, pair.separated, ahead)
-            tally = Tally(wins=pair.tally.losses, ties=pair.tally.ties, losses=pair.tally.wins)
-            cells[pair.other, pair.player] = Meeting(tally, pair.separated, not ahead)
-    values = {"rating": rating, "order": order, "cells": cells, "left_over": len(rating.rows) - len(order)}
-    return context.part_page("head-to-head", values)
+            cells[pair.other, pair.player] = Meeting(pair.tally.turned, pair.separated, not ahead)
+    others = [pair for pair in compared if pair not in cells]
+    return {"rating": rating, "order": order, "cells": cells, "others": others}
+
+
+def _sides(
+    context: BoardContext, rating: Rating
+) -> list[tuple[str, Mapping[str, str], Mapping[str, Mapping[str, Tally]]]]:
+    """What each player won, tied and lost by criterion, character and situation: title, name of each column,
+    and tallies by player and column."""
+    made = []
+    for title, named in (
+        ("criterion", {name: label(name) for name in rating.criteria}),
+        ("character", {side.id: side.name for side in context.characters}),
+        ("situation", {side.id: side.name for side in context.situations}),
+    ):
+        won: dict[str, dict[str, Tally]] = defaultdict(lambda: defaultdict(Tally))
+        for pair in rating.pairs:
+            for key, tally in getattr(pair, f"by_{title}").items():
+                for player, seen in ((pair.player, tally), (pair.other, tally.turned)):
+                    won[player][key] = won[player][key].added(seen)
+        columns = {key: name for key, name in named.items() if any(key in own for own in won.values())}
+        made.append((title, columns, won))
+    return made
 
 
 def _pair_page(

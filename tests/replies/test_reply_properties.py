@@ -239,3 +239,16 @@ def test_a_decoder_that_trips_is_a_fault(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(json, "loads", trip)
     with pytest.raises(ReplyFault):
         json_object('{"scores": 1}', required={"scores"})
+
+
+@RELAXED
+@given(verdicts(), st.sampled_from(["", " ", "\n\t"]), st.integers(0, 1), st.booleans())
+def test_an_object_alone_reads_as_one_among_prose(
+    turns: tuple[TurnVerdict, ...], space: str, indent: int, ascii_only: bool
+) -> None:
+    """Text that is nothing but JSON is read by a shorter way than text in which JSON must be found."""
+    text = space + serialised(turns, indent or None, ascii_only) + space
+    alone, among = (json_object(each, required=["scores"]) for each in (text, f"Here: {text}"))
+    assert alone.data == among.data
+    assert (alone.repairs, among.repairs) == (set(), {"prose_removed"})
+    assert alone.source == among.source == text[alone.start : alone.start + len(alone.source)]

@@ -15,8 +15,9 @@ import pytest
 from bench.errors import SiteError
 from bench.records import Cell
 from bench.results import ResultsTree
-from bench.site.build import Sources, build_site
+from bench.site.build import build_site
 from bench.site.labels import SuiteLabel
+from bench.site.project import Sources
 from bench.site.serve import site_server
 from bench.site.shell import build_shells
 from tests.site.site_html import Element, article, dead_links, links, read, repeated_ids

@@ -14,11 +14,11 @@ import pytest
 from bench.boards.loading import load_board, stored_json
 from bench.records import Usage, canonical, sealed
 from bench.results import ResultsTree
-from bench.site.build import Sources, build_site
+from bench.site.build import build_site
 from bench.site.cells import summarise
 from bench.site.figures import Mark, Series, line_figure
 from bench.site.paths import conversation_page
-from bench.site.project import changelog, citation, feed, version_entries
+from bench.site.project import Sources, changelog, citation, feed, version_entries
 from bench.site.render import json_in_page
 from tests.site.hostile import BOOM
 from tests.site.site_html import Element, article, dead_links, links, parse, read, repeated_ids
