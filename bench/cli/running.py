@@ -94,12 +94,13 @@ def _print_costs(console: Console, job: Job) -> None:
     table = Table("role", "model", "calls", "tokens in", "tokens out", "cost", box=None, padding=(0, 2))
     costs = estimate(job.plan, job.protocol)
     for row in costs:
-        thought = f" ({short(row.reasoning_tokens)} of reasoning)" if row.reasoning_tokens else ""
-        tokens = f"~{short(row.prompt_tokens)}", f"~{short(row.completion_tokens)}{thought}"
+        tokens = f"~{short(row.prompt_tokens)}", f"~{short(row.completion_tokens)}"
         cost = "unknown" if row.cost is None else f"${row.cost:.4f}"
         table.add_row(row.role, row.model, str(row.calls), *tokens, cost)
     console.print(table)
     console.print(f"  {_total(costs)}", highlight=False)
+    if thought := [f"~{short(row.reasoning_tokens)} ({row.model})" for row in costs if row.reasoning_tokens]:
+        console.print(f"  Reasoning among the tokens out: {', '.join(thought)}", highlight=False)
     if silent := sorted({row.model for row in costs if row.reasoning_tokens is None}):
         console.print(
             f"  Not counted: the reasoning of {', '.join(silent)}, whose length is unknown. Set"

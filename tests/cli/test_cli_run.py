@@ -11,7 +11,7 @@ from bench import files
 from bench.records import digest_of
 from tests.cli.conftest import ALL, TALKS, Bench, models_asked
 from tests.scripted_server import ScriptedServer
-from tests.tiny import Tiny, bytes_below
+from tests.tiny import Tiny, bytes_below, edit
 
 # --- run -------------------------------------------------------------------------------------------------
 
@@ -141,6 +141,15 @@ def test_a_plan_says_which_prices_are_unknown(bench: Bench, tiny: Tiny) -> None:
     ended = bench("plan", "tiny", "-p", "actor", *tiny.options())
     assert "unknown" in ended.out
     assert "without a price (actor)" in ended.out
+
+
+def test_a_plan_says_how_much_reasoning_it_counts_or_that_it_counts_none(bench: Bench, tiny: Tiny) -> None:
+    edit(tiny.models, 'name = "Bard"', 'name = "Bard"\nextra_body = { thinking = true }')
+    assert "Not counted: the reasoning of bard" in bench("plan", "tiny", *tiny.options()).out
+    edit(tiny.models, 'name = "Bard"', 'name = "Bard"\nreasoning_tokens = 150')
+    said = bench("plan", "tiny", *tiny.options()).out
+    assert "Reasoning among the tokens out: ~1.5k (bard)" in said  # ten answers
+    assert "Not counted" not in said
 
 
 def test_a_plan_of_a_finished_suite_has_nothing_to_do(bench: Bench, done: Tiny) -> None:
