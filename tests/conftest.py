@@ -86,9 +86,15 @@ ONCE = {
 """What takes most of the time of a site, and depends on the evidence of a board alone."""
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="session", autouse=True)
 def quick_boards(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Boards of equal evidence are computed once, over all worker processes."""
+    """Boards of equal evidence are computed once, over all worker processes.
+
+    ``board_of`` itself is not replaced, only what :mod:`bench.boards.loading` calls.
+    """
+    if "bench.boards.loading" not in sys.modules:  # no test of this run needs it
+        yield
+        return
     from bench.scores.board import board_of
 
     once = computed_once(shared_folder(tmp_path_factory), board_of)

@@ -18,11 +18,6 @@ from tests.tiny import Script, Tiny, make_tiny
 PLAYERS = ("bard", "actor")
 
 
-@pytest.fixture(scope="session", autouse=True)
-def quick(quick_boards: None) -> None:
-    """Equal evidence is scored once."""
-
-
 @dataclass(frozen=True)
 class Audited:
     """The bench in miniature with a clean results tree, and the audit of it."""

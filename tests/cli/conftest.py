@@ -43,11 +43,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.block_network(allowed_hosts=["127\\.0\\.0\\.1", "localhost"]))
 
 
-@pytest.fixture(scope="session", autouse=True)
-def quick(quick_boards: None) -> None:
-    """Equal evidence is scored once."""
-
-
 @dataclass(frozen=True)
 class Ended:
     """The exit status and output of a command."""

@@ -124,7 +124,7 @@ def test_a_board_as_a_table_says_what_it_is_of(bench: Bench, done: Tiny) -> None
 
 
 def test_a_board_is_the_same_every_time(bench: Bench, done: Tiny, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bench.boards.loading.board_of", board_of)  # tests of sites share what it returns
+    monkeypatch.setattr("bench.boards.loading.board_of", board_of)  # not what other tests have made of it
     words = ["board", "tiny", "-l", "en", "--format", "json", *done.options()]
     assert bench(*words).out == bench(*words).out
 

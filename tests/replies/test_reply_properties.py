@@ -201,24 +201,20 @@ TRAPS: dict[str, Callable[[int], str]] = {
 
 
 def seconds(text: str) -> float:
-    """CPU of this thread, the least of up to three readings: other processes and collections come and go."""
-    least = float("inf")
-    for _ in range(3):
-        start = time.thread_time()
-        with contextlib.suppress(ReplyFault):
-            verdict(text, turns=1, criteria=CRITERIA)
-        with contextlib.suppress(ReplyFault):
-            utterance(text)
-        least = min(least, time.thread_time() - start)
-        if least < 0.02:
-            break
-    return least
+    """CPU of this thread."""
+    start = time.thread_time()
+    with contextlib.suppress(ReplyFault):
+        verdict(text, turns=1, criteria=CRITERIA)
+    with contextlib.suppress(ReplyFault):
+        utterance(text)
+    return time.thread_time() - start
 
 
 @pytest.mark.parametrize("trap", TRAPS)
 def test_reading_takes_time_in_proportion_to_length(trap: str) -> None:
-    small, large = seconds(TRAPS[trap](25_000)), seconds(TRAPS[trap](100_000))
-    assert large < 12 * max(small, 0.02)
+    """One reading of three has to be in proportion: other processes and collections come and go."""
+    limit = 12 * max(0.02, min(seconds(TRAPS[trap](25_000)) for _ in range(3)))
+    assert any(seconds(TRAPS[trap](100_000)) < limit for _ in range(3))
 
 
 def test_two_megabytes_of_a_real_reply_are_read() -> None:
