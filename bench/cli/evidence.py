@@ -123,6 +123,7 @@ def _board_text(loaded: LoadedBoard, form: str, judges_as: JudgesAs | None) -> s
         people_table,
         remarks,
         robust_line,
+        sampling_line,
         to_csv,
         to_json,
         to_table,
@@ -143,7 +144,7 @@ def _board_text(loaded: LoadedBoard, form: str, judges_as: JudgesAs | None) -> s
     if loaded.source is not None:
         head += f"{loaded.source.notice}\n"
     stale = "" if board.stale is None else f"{board.stale.text} Redo: `--refresh-stale`.\n"
-    table = to_table(board, judges_as) + robust_line(board, judges_as)
+    table = to_table(board, judges_as) + sampling_line(board) + robust_line(board, judges_as)
     rest = people_table(board) + figures_text(board) + gaps(board) + judge_gaps(board) + remarks(board)
     return f"{head}{table}{rest}{stale}\n"
 

@@ -148,8 +148,8 @@ def separates(robust: RobustSummary, judges_as: JudgesAs | None = None) -> str:
     text = f"The data separate {round(view.separability * robust.pairs)} of {pairs} of players."
     if view.detectable_difference is not None:
         text += (
-            f" They would separate two typical players that differ by {view.detectable_difference:.2f}"
-            " 80% of the time."
+            " Two typical players have to differ by"
+            f" {view.detectable_difference:.2f} points to be separated 80% of the time."
         )
     return text
 
@@ -213,6 +213,19 @@ def people_table(board: Board) -> str:
         heads = ["Player", "Judges", "Human-calibrated", "95% interval", "Rated", ""]
         text += f"Study {study.study}:\n{text_table(heads, rows, left={0, 5})}"
     return text
+
+
+def sampling_line(board: Board) -> str:
+    """How often scenes were played, and by how many judges each is scored; empty if once, and by all."""
+    text = ""
+    if board.repeats:
+        text = f"Each scene is played {board.repeats} times, and its score is the mean. "
+    if (each := board.judges_per_scene) is not None:
+        who = "one" if each == 1 else str(each)
+        text += (
+            f"Judges take turns: {who} of the {len(board.judges)} for each scene, the same for all players."
+        )
+    return f"{text.strip()}\n" if text else ""
 
 
 def judge_gaps(board: Board) -> str:

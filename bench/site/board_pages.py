@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from bench.records import canonical
-from bench.scores.forms import judge_gaps, to_csv, to_json
+from bench.scores.forms import judge_gaps, sampling_line, to_csv, to_json
 from bench.scores.long_forms import figure_tables
 from bench.site import paths
 from bench.site.audit_pages import audit_pages
@@ -109,6 +109,7 @@ def board_page(context: BoardContext) -> Page:
         "figures": list(figure_tables(context.board)),
         "stale": context.board.stale,
         "people": context.board.people,
+        "sampling_note": sampling_line(context.board),
         "judges_note": judge_gaps(context.board),
         "charts": context.charts,
         **_embed(context),

@@ -25,6 +25,9 @@ def test_repeats_and_rotated_judges_from_plan_to_audit(
     (row,) = board["rows"]
     assert (row["conversations"], row["conversations_expected"]) == (8, 8)
     assert (row["judgements_expected"], row["judgements_missing"]) == (8, 0)
+    said = bench("board", "tiny", "-l", "en", *tiny.options()).out
+    assert "played 2 times" in said
+    assert "Judges take turns: one of the 2 for each scene" in said
     audit = bench("audit", "tiny", *tiny.options())
     assert audit.status == 0
     assert not {"missing-judgement", "unexpected-judge", "extra-repeat"} & set(

@@ -13,6 +13,7 @@ from scipy import stats
 
 from bench.scores.analyses.judges import agreement, leniency, pairwise
 from bench.scores.analyses.scenes import judge_table
+from bench.scores.analyses.variance import notes, variance_study
 from bench.scores.frame import SCENE, TALK, Frames, load
 from bench.scores.robust import paired_differences, robust_grid
 from bench.scores.weights import EQUAL, standard_weightings
@@ -51,6 +52,9 @@ def test_leniency_and_agreement_of_rotated_judges(tmp_path: Path) -> None:
         return panel.rotated(rota_of(tuple((scene, 4) for scene in scenes), panel.judges, per_scene))
 
     pairs = rotated(2)
+    said = notes(variance_study(pairs))[-1]
+    assert said.startswith(f"From {8 * len(scenes):,} scores of 4 players")
+    assert said.endswith("by 4 judges who take turns.")
     rows = leniency(pairs).set_index("judge")
     talks = judge_table(pairs)
     assert (talks.notna().sum(axis=1) == 2).all()

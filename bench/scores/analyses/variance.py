@@ -55,6 +55,8 @@ class VarianceStudy:
     """Of the first TOP players; None if there are no more than these, or if unknown."""
     reason: str | None
     """Why ``every`` is None."""
+    unasked: int = 0
+    """Scores that no judge was asked for, because judges take turns."""
 
     def by_players(self) -> Iterator[tuple[str, Components]]:
         """(whose, components): of all players, and of the best."""
@@ -82,7 +84,8 @@ def variance_study(frames: Frames, weights: Weights | None = None) -> VarianceSt
     if every and not every.total > 0:
         every, reason = None, "all scores are the same"
     top = _of(cube.part(order[:TOP], *everyone)) if every and len(order) > TOP else None
-    return VarianceStudy(means[order], every, top, None if every else reason)
+    unasked = sum(len(cube.judges) - len(frames.judges_of(scene)) for scene in cube.scenes)
+    return VarianceStudy(means[order], every, top, None if every else reason, unasked * len(cube.players))
 
 
 _AXES = ("players", "scenes", "judges")
@@ -125,11 +128,12 @@ def notes(study: VarianceStudy) -> list[str]:
     """What the components mean, in sentences, and what is missing."""
     made = [sentence(study, whose, found) for whose, found in study.by_players()]
     if (found := study.every) is not None:
-        missing = found.players * found.scenes * found.judges - found.scores
-        lost = f"; {missing:,} more scores are missing" if missing else ""
+        missing = found.players * found.scenes * found.judges - found.scores - study.unasked
+        lost = f"; {missing:,} more scores are missing" if missing > 0 else ""
+        turns = " who take turns" if study.unasked else ""
         made.append(
             f"From {found.scores:,} scores of {found.players} players in {found.scenes} scenes by"
-            f" {found.judges} judges{lost}."
+            f" {found.judges} judges{turns}{lost}."
         )
     return made
 
