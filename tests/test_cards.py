@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
+from bench.catalog import load_catalog
 from bench.items import read_probes
-from bench.suites import load_suite
+from bench.protocols import protocol_for
+from bench.protocols.card_probes import CardProbes
+from bench.replies.probes import judged, mentions
+from bench.suites import Card, load_suite
 from tests.tiny import ROOT
 
 
@@ -78,3 +84,40 @@ def test_the_symmetric_suite_differs_in_what_both_sides_know_only() -> None:
     assert not plain.entry.symmetric
     assert symmetric.scenes["en"].pairs == plain.scenes["en"].pairs
     assert symmetric.entry.judge == plain.entry.judge
+
+
+USERS = {"гость", "гостья", "студент", "пассажир", "путник", "客", "村人", "mieter", "publikum", "gast"}
+
+
+def own_lines(card: Card) -> list[str]:
+    """What the character says in its own card."""
+    told = card.system_prompt if card.style.startswith("few-shot") else ""
+    lines = "\n".join((card.example_prompt, told)).splitlines()
+    named = [re.fullmatch(r"\s*([^:\uff1a]{1,30})[:\uff1a]\s*(.+)", line) for line in lines]
+    said = [line[2] for line in named if line is not None and line[1].casefold() not in USERS]
+    return [*said, *filter(None, card.initial_message.splitlines())]
+
+
+@pytest.mark.parametrize(
+    ("suite", "language"),
+    [("card-probes-2", "ru"), ("card-probes-starter", "de"), ("card-probes-starter", "ja")],
+)
+def test_no_line_of_a_card_fails_its_own_probes_unless_it_tells_the_secret(suite: str, language: str) -> None:
+    catalog = load_catalog(ROOT / "models.toml")
+    protocol = protocol_for(load_suite(ROOT / "prompts", suite), language, catalog)
+    assert isinstance(protocol, CardProbes)
+    probes = [(cell, protocol.item(cell)) for cell in protocol.cells("smollm2-135m")]
+    told = {cell.character: probe.accept for cell, probe in probes if probe.expects == "told"}
+    checked = 0
+    for cell, probe in probes:
+        if probe.read_as not in ("secret_kept", "identity", "agency", "language"):
+            continue
+        for line in own_lines(protocol.scenes.cards[cell.character]):
+            if mentions(line, told.get(cell.character, ())):
+                continue
+            found = judged(
+                line, probe.messages[-1], probe.accept, probe.reject, kind=probe.read_as, language=language
+            )
+            assert found.verdict != "fail", (cell.character, cell.situation, line, found)
+            checked += 1
+    assert checked > 50
