@@ -11,4 +11,5 @@ RUN apt-get update \
 WORKDIR /dramaturg
 COPY . .
 RUN make setup
+EXPOSE 8000
 CMD ["sh", "-c", "make bench && exec .venv/bin/bench site serve --host 0.0.0.0"]
