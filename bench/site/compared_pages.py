@@ -14,7 +14,7 @@ from bench.results.compared import ComparedLine, ComparedTable, compared_folder,
 from bench.scores.pairwise_records import RatedPair, Rating
 from bench.scores.pairwise_table import table_rating
 from bench.site import paths
-from bench.site.context import Page
+from bench.site.context import Page, by_number
 from bench.site.paths import Links
 from bench.site.places import Link
 from bench.site.rating_pages import rating_values
@@ -71,7 +71,7 @@ def _pages(place: ComparedPlace, pages: Pages) -> Iterator[Page]:
         place, pages, place.page, "part", "compared", title, values | rating_values(place.rating, pairs)
     )
     lines: dict[tuple[str, ...], list[ComparedLine]] = defaultdict(list)
-    for line in table.lines:
+    for line in sorted(table.lines, key=lambda line: by_number(line.scene)):
         lines[tuple(sorted((line.first, line.second)))].append(line)
     margins = any(abs(line.margin) > 1 for line in table.lines)
     for pair in place.rating.pairs:

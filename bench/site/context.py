@@ -145,7 +145,7 @@ class BoardContext:
         for cells in self.cells.values():
             for scene, cell in cells.items():
                 scenes.setdefault(scene, cell)
-        return {scene: scenes[scene] for scene in sorted(scenes, key=_by_number)}
+        return {scene: scenes[scene] for scene in sorted(scenes, key=by_number)}
 
     @cached_property
     def characters(self) -> list[Named]:
@@ -249,7 +249,7 @@ class BoardContext:
         return self.page(self.part_path(name), "part", template or name, every, heading, heading)
 
 
-def _by_number(scene: str) -> tuple[int, str]:
+def by_number(scene: str) -> tuple[int, str]:
     """Scenes that are called by numbers come in the order of these."""
     return (int(scene) if scene.isdecimal() else -1, scene)
 
