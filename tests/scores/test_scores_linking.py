@@ -11,6 +11,7 @@ from scipy import stats
 from bench.scores.bootstrap import Array
 from bench.scores.linking import LEAST_PLAYERS, LEAST_SCENES, VersionLink, linked
 from bench.scores.robust import Grid
+from tests.lengths import of_long
 
 NAMES = ("s version 1", "s version 2")
 
@@ -111,12 +112,16 @@ def test_every_comparison_across_versions_includes_the_links_error() -> None:
             assert row.change_low < row.change
 
 
+BOARDS = of_long(100, 400)
+
+
+@pytest.mark.long
 @pytest.mark.parametrize("shift", [0.0, 0.4])
 def test_simulated_links_contain_the_true_shift(shift: float) -> None:
-    """Players, scenes and single conversations shift differently around a known mean; 400 boards."""
+    """Players, scenes and single conversations shift differently around a known mean."""
     rng = np.random.default_rng(7)
     inside = 0
-    for _ in range(400):
+    for _ in range(BOARDS):
         old = (
             3 + rng.normal(0, 0.4, (8, 1, 1)) + rng.normal(0, 0.3, (1, 5, 5)) + rng.normal(0, 0.4, (8, 5, 5))
         )
@@ -125,4 +130,5 @@ def test_simulated_links_contain_the_true_shift(shift: float) -> None:
         assert made.low is not None
         assert made.high is not None
         inside += made.low <= shift <= made.high
-    assert 0.92 <= inside / 400 <= 0.98
+    least, most = stats.binom.ppf([0.005, 0.995], BOARDS, 0.95)
+    assert least <= inside <= most

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import combinations
-from pathlib import Path
 
 import krippendorff
 import numpy as np
@@ -23,11 +22,15 @@ from tests.synthetic import make_tree
 JUDGES = ("judge-1", "judge-2", "judge-3", "judge-4")
 
 
-@pytest.mark.parametrize("per_scene", [1, 2])
-def test_rotated_judges_recover_the_panel_mean(tmp_path: Path, per_scene: int) -> None:
+@pytest.fixture(scope="module")
+def panel(tmp_path_factory: pytest.TempPathFactory) -> Frames:
     """8 players, 64 scenes, a panel of 4 judges who differ in leniency."""
-    made = make_tree(tmp_path, players=8, judges=JUDGES, seed=3)
-    panel = load(made.tree, made.suite, "en")
+    made = make_tree(tmp_path_factory.mktemp("panel"), players=8, judges=JUDGES, seed=3)
+    return load(made.tree, made.suite, "en")
+
+
+@pytest.mark.parametrize("per_scene", [1, 2])
+def test_rotated_judges_recover_the_panel_mean(panel: Frames, per_scene: int) -> None:
     scenes = {(str(c), str(s)) for c, s in panel.scores[["character", "situation"]].itertuples(index=False)}
     rota = rota_of(tuple((scene, 4) for scene in sorted(scenes)), panel.judges, per_scene)
     rotated = panel.rotated(rota)
@@ -42,10 +45,9 @@ def test_rotated_judges_recover_the_panel_mean(tmp_path: Path, per_scene: int) -
     assert np.sqrt((missed**2).mean()) < 0.1
 
 
-def test_leniency_and_agreement_of_rotated_judges(tmp_path: Path) -> None:
+def test_leniency_and_agreement_of_rotated_judges(panel: Frames) -> None:
     """Against offsets solved by least squares, and Krippendorff's alpha of the turns that a pair shares."""
-    made = make_tree(tmp_path, players=4, judges=JUDGES, seed=5)
-    panel = load(made.tree, made.suite, "en")
+    panel = panel.only_players(panel.names[:4])
     scenes = sorted({(str(c), str(s)) for c, s in panel.scores[SCENE[1:]].itertuples(index=False)})
 
     def rotated(per_scene: int) -> Frames:
