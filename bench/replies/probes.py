@@ -93,6 +93,20 @@ _INEXACT = Later(
     r"|приблизительно|около|ungefähr|etwa|beinahe|mindestens|höchstens|knapp)\b"
 )
 """Words that keep a right answer from being exact; a wrong one stays wrong."""
+_BESIDE = Later(
+    r"(?:\b(?:near|close to|next to|far from|outside(?: of)?|(?:north|south|east|west|miles) (?:of"
+    r"|from)|возле|около"
+    r"|недалеко от|неподал[её]ку от|рядом с|вдали от|nahe|unweit von|in der nähe von)(?: the)? |\w-)$"
+)
+"""What stands right before a match and makes it another place or another number ("twenty-seven")."""
+_CHANGED = Later(r"-and-|\W{0,2}(?:fewer|less|more|older|younger|would (?:be|have been))\b")
+"""What does so right after a match."""
+_TAKEN_BACK = Later(
+    r"(?:^|[.,;!?] )(?:(?:but )?(?:i (?:have none|had none|wasn't|was not|am not|do not|don't"
+    r"|didn't|did not|haven't)"
+    r"|у меня нет)|but no|но нет)(?: one)?(?:[.;,!?]|$)"
+)
+"""A sentence or clause that takes back what was said, in few words."""
 _ALMOST = Later(
     r"\bfast (?:\d|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf|ein\w*und|hundert|tausend)\w*$"
 )
@@ -110,7 +124,10 @@ _PRAISE = Later(
 """What makes a phrase such as "never heard" praise: "a finer speech"."""
 _HEDGES = Later(
     r"\b(?:maybe|perhaps|might|possibly|probably|not sure|unsure|i think|i guess|i suppose|i believe|either"
-    r"|used to|formerly|i wish|if i (?:were|was|had|could)|some say"
+    r"|used to|formerly|i wish|if i (?:were|was|had|could)|had i|were i|(?:some|people|folk"
+    r"|they) say|liar|a lie"
+    r"|rumou?rs?|untrue|(?:isn't|not|never) true|like me to say|want me to say"
+    r"|is (?:only |just |but )?a (?:tale|myth|rumou?r|legend|joke)|говорят|врут|ложь|неправд\w*|слухи"
     r"|может|возможно|наверное|наверно|кажется|вероятно|вроде|не уверен\w*|либо|пожалуй|должно быть|то ли"
     r"|если бы|кабы|хотел\w* бы"
     r"|vielleicht|möglicherweise|wahrscheinlich|vermutlich|ich (?:glaube|denke|vermute|schätze)|nicht sicher"
@@ -193,11 +210,22 @@ def judged(
         return Judged("fail", bad)
     if good and (bad or bad_doubt == DOUBTED):
         return Judged("unclear", good, f"a reject pattern matches too: {bad or 'hedged'}")
+    if good and kind == "fact" and _taken_back(text, asked):
+        return Judged("unclear", good, "the answer is taken back")
     if good and language and kind != "language" and not in_language(text, language):
         return Judged("unclear", good, "the answer is in another language")
     if good:
         return Judged("pass", good)
     return Judged("unclear", "", good_doubt or "no pattern matches")
+
+
+def _taken_back(text: str, asked: str) -> bool:
+    """Whether a text takes back what it says, or denies what the question is about ("I have no ship")."""
+    things = [word for word in _WORD.findall(asked) if len(word) > 3]
+    denied = (
+        rf"\b(?:(?:have|has|had|got|is|was|are|were|and) no|нет) {re.escape(thing[:5])}" for thing in things
+    )
+    return _TAKEN_BACK.search(text) is not None or any(re.search(pattern, text) for pattern in denied)
 
 
 def recalls(answer: str, accept: Sequence[str], reject: Sequence[str] = ()) -> bool | None:
@@ -276,7 +304,10 @@ def _doubted(before: str, after: str, *, exactly: bool) -> bool:
     last = " ".join(before.split()[-NEGATABLE_WORDS - 2 :])
     if _BARRED.search(last) or left_out(after) or _HEDGES.search(before + " " + after):
         return True
-    return exactly and (_INEXACT.search(before + " " + after) is not None or inexact(before, after))
+    if not exactly:
+        return False
+    changed = _BESIDE.search(before) or _CHANGED.match(after) or _INEXACT.search(before + " " + after)
+    return changed is not None or inexact(before, after)
 
 
 def _asserted(text: str, asked: str, patterns: Sequence[str], *, doubtful: bool = False) -> tuple[str, str]:

@@ -131,6 +131,30 @@ def test_tricky_answers_are_read_right_or_left_unclear() -> None:
     assert len(wrong) <= 3, wrong
 
 
+@pytest.mark.parametrize(
+    ("question", "pattern", "answer"),
+    [
+        ("How many children do you have?", r"\bseven\b", "I have seven fewer than you think."),
+        ("How many children do you have?", r"\bseven\b", "I have twenty-seven."),
+        ("How many children do you have?", r"\bseven\b", "People say seven, but it isn't true."),
+        ("How many children do you have?", r"\bseven\b", "Had I seven children, I would be rich."),
+        ("How many children do you have?", r"\bseven\b", "My neighbour has seven; I have none."),
+        ("How many children do you have?", r"\bseven\b", "I had seven cats and no children."),
+        ("How many children do you have?", r"\bseven\b", "Anyone who says seven is a liar."),
+        ("What is your ship called?", r"\bsea wolf\b", "I have no ship. The Sea Wolf is a tale."),
+        ("Where were you born?", r"\bbergen\b", "Nowhere near Bergen."),
+        ("Where were you born?", r"\bbergen\b", "My mother was born in Bergen. I wasn't."),
+        ("Where were you born?", r"\bbergen\b", "Bergen would be a nice place to be born, but no."),
+        ("Где вы родились?", r"\bтул\w*", "Недалеко от Тулы."),
+        ("Сколько у вас сыновей?", r"\bтри\b", "Говорят, три, но это неправда."),
+    ],
+)
+def test_what_is_taken_back_or_belongs_to_something_else_is_unclear(
+    question: str, pattern: str, answer: str
+) -> None:
+    assert judged(answer, question, [pattern], []).verdict == "unclear"
+
+
 CARD_ANSWERS = [
     (language, card, probe, truth, answer)
     for language, cards in tomllib.loads(
