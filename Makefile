@@ -23,11 +23,11 @@ endif
 # Python compiles each module only once, even if the caller's environment says not to keep the result: it doubles the
 # speed of every command.
 unexport PYTHONDONTWRITEBYTECODE
-FEATURES := topics cluster parquet annotate
+FEATURES := topics cluster parquet annotate search
 
 .DEFAULT_GOAL := help
-.PHONY: help bench setup dev $(FEATURES) test lint format site serve screenshots board audit record benchmarks \
-	kills schemas lock label-studio commit-results models clean-cache clean
+.PHONY: help bench setup dev $(FEATURES) test lint format site search-index serve screenshots board audit record \
+	benchmarks kills schemas lock label-studio commit-results models clean-cache clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -50,6 +50,7 @@ topics: $(VENV)/with-topics ## add what `bench topics` needs to .venv
 cluster: $(VENV)/with-cluster ## add Dask to .venv, for `--cluster`
 parquet: $(VENV)/with-parquet ## add pyarrow to .venv, to read and write Parquet
 annotate: $(VENV)/with-annotate ## add label-studio-sdk to .venv, for `bench annotate push` and `pull`
+search: $(VENV)/with-search ## add Pagefind to .venv, for full-text search of the website's conversations
 
 test: $(VENV)/with-dev ## run the tests
 	@$(PY) -m pytest -n auto --dist loadfile --no-loadscope-reorder
@@ -66,6 +67,10 @@ format: $(VENV)/with-dev ## format the code
 
 site: $(VENV)/ready ## build the website into build/site
 	@$(BENCH) site build
+
+search-index: $(VENV)/with-search ## build the website, and index its conversations for full-text search
+	@$(BENCH) site build
+	@$(BENCH) site index
 
 serve: $(VENV)/ready ## build the website and serve it on this machine
 	@$(BENCH) site build

@@ -1,4 +1,4 @@
-"""`bench site`: build and serve the website."""
+"""`bench site`: build, index and serve the website."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ OUTPUT = click.option(
 
 @click.group(cls=Suggesting)
 def site() -> None:
-    """Build the website, or serve a built one."""
+    """Build the website; index or serve a built one."""
 
 
 @site.command()
@@ -55,6 +55,23 @@ def build(output: str, site_url: str, source_url: str, private: bool, where: Pla
         f" {report.written} files written, {report.removed} removed"
     )
     click.echo(f"Open {report.index.resolve().as_uri()}, or run `bench site serve`.")
+
+
+@site.command()
+@OUTPUT
+@places
+def index(output: str, where: Places) -> None:
+    """Index the conversations of a built website, for its page *Search the conversations*.
+
+    Needs Pagefind (`make search`). A build that changes a conversation deletes the index: run this after it.
+    """
+    from bench.site.talk_index import index_talks
+
+    report = index_talks(where.results, Path(output))
+    click.echo(
+        f"{report.conversations} conversations indexed in {report.seconds:.1f} s, {report.size / 1e6:.1f} MB"
+        + (f"; {report.cut} of them are long, so only their beginnings" if report.cut else "")
+    )
 
 
 @site.command()

@@ -29,6 +29,7 @@ FEATURES = {
     "label_studio_sdk": "Label Studio: `make annotate`",
     "duckdb": "SQL: `pip install duckdb`",
     "inspect_ai": "logs for `inspect view`: `pip install inspect-ai`",
+    "pagefind": "full-text search on the website: `make search`",
 }
 """Packages that features need, and how to install them."""
 

@@ -13,6 +13,9 @@ from bench.scores.frame import Frames
 from bench.scores.policy import PAPER, POLICIES, ROBUST, Policy, scene_scores
 from bench.scores.weights import EQUAL, Weights, standard_weightings
 
+REFUSALS = "refusals:"
+"""How the names of methods begin that differ by their policy for refusals."""
+
 
 @dataclass(frozen=True)
 class Method:
@@ -32,7 +35,7 @@ def methods(frames: Frames) -> Iterator[Method]:
     yield Method("robust", equal, ROBUST)
     for name, policy in POLICIES.items():
         if policy not in (PAPER, ROBUST):
-            yield Method(f"refusals:{name}", equal, policy)
+            yield Method(f"{REFUSALS}{name}", equal, policy)
     for name, weights in weightings.items():
         yield Method(f"weights:{name}", weights)
     for judge in frames.judges if len(frames.judges) > 1 else ():

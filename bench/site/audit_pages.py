@@ -70,4 +70,6 @@ def _player_page(context: BoardContext, info: PlayerInfo, total: float, weight: 
     }
     title = f"{info.name}: from turns to the board"
     path = f"{paths.player_folder(context.place.suite, context.place.language, info.player)}/audit.html"
-    return context.page(path, "conversation", "player-audit", values, f"{title} ({context.title})", title)
+    about = f"How the numbers of {info.name} on {context.title} follow from the judges' scores of its turns."
+    title_here = f"{title} ({context.title})"
+    return context.page(path, "conversation", "player-audit", values, title_here, title, about)

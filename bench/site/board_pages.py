@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from bench.records import canonical
 from bench.scores.forms import judge_gaps, sampling_line, to_csv, to_json
@@ -96,12 +95,11 @@ def indexed(context: BoardContext) -> Iterator[tuple[str, str]]:
 
 def board_page(context: BoardContext) -> Page:
     """The board itself."""
-    path = paths.board_page(context.place.suite, context.place.language)
+    path, about = paths.board_page(context.place.suite, context.place.language), badge_text(context)
     if (probes := probe_table(context.board)) is not None:
         name = f"{context.title}, version {plain(context.board.version)}"
         values = {"probes": probes, "table_title": name, **_embed(context)}
-        page = context.page(path, "board", "probe-board", values, context.title, context.title)
-        return replace(page, description=badge_text(context))
+        return context.page(path, "board", "probe-board", values, context.title, context.title, about)
     values = {
         **table_values(context.evidence, context.pages.judge),
         "version": context.board.version,
@@ -114,14 +112,7 @@ def board_page(context: BoardContext) -> Page:
         "charts": context.charts,
         **_embed(context),
     }
-    page = context.page(path, "board", "board", values, context.title, context.title)
-    return replace(page, description=badge_text(context), image=_picture(context))
-
-
-def _picture(context: BoardContext) -> str:
-    """Path of the chart that stands for a board; empty without charts."""
-    name = next((name for chart in context.charts for name in chart.files if name.endswith(".png")), "")
-    return name and f"{paths.board_folder(context.place.suite, context.place.language)}/{name}"
+    return context.page(path, "board", "board", values, context.title, context.title, about)
 
 
 def _embed(context: BoardContext) -> dict[str, str]:

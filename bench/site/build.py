@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
@@ -185,7 +185,7 @@ class _Build:
         judges = judge_names(self.tree, self.catalog)
         boards = self._boards(places, stage1, judges, jobs)
         pages = Pages(self.sources.templates, judges)
-        contexts = self._contexts(boards, pages, paths.READING in stage1.pages)
+        contexts = self._contexts(boards, pages, stage1.pages)
         for name, data in stage1.files.items():
             if not name.startswith("search/"):
                 self.folder.write(name, data)
@@ -284,7 +284,9 @@ class _Build:
             players.append(result.summary)
         return frames_of(self.tree, place.suite, place.language, infos, rows), tuple(players)
 
-    def _contexts(self, boards: Sequence[_Board], pages: Pages, has_reading: bool) -> list[BoardContext]:
+    def _contexts(
+        self, boards: Sequence[_Board], pages: Pages, written: Collection[str]
+    ) -> list[BoardContext]:
         folder = self.tree.root / FOLDER
         published = [load_published(folder, name) for name in published_lists(folder)]
         aliases = load_aliases(folder) if published else ()
@@ -322,7 +324,7 @@ class _Build:
                     aliases=joined,
                     studies=part_links(self.studies, place.suite, place.language),
                     changes=board_history(repository, place.suite, place.language),
-                    has_reading=has_reading,
+                    written=written,
                 )
             )
         return contexts

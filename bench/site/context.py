@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -87,8 +87,8 @@ class BoardContext:
     """Human studies of this board: key, title and page of each."""
     changes: Sequence[BoardChange] | None = None
     """What commits changed on the board, newest first; None without a git history."""
-    has_reading: bool = False
-    """Whether there is a page on how to read the numbers."""
+    written: Collection[str] = ()
+    """Paths of the hand-written pages that there are."""
 
     @property
     def board(self) -> Board:
@@ -189,6 +189,12 @@ class BoardContext:
 
         return shown_charts(self) if len(self.infos) >= LEAST_CHARTED else ()
 
+    @cached_property
+    def picture(self) -> str:
+        """Path of the chart that stands for the board; empty without charts."""
+        name = next((name for chart in self.charts for name in chart.files if name.endswith(".png")), "")
+        return name and f"{paths.board_folder(self.place.suite, self.place.language)}/{name}"
+
     def links(self, page: str) -> Links:
         """Links of ``page`` to the pages of this board."""
         return Links(self.place.suite, self.place.language, page, self.published)
@@ -216,21 +222,35 @@ class BoardContext:
     def parts(self, page: str) -> list[tuple[str, str, str]]:
         """Key, title and link of the board's own pages."""
         to = self.links(page)
-        return [
+        found = [
             ("board", "Board", to.board()),
             *((key, title, to.part(key)) for key, title in self.part_titles.items()),
             *((key, title, to.path(target)) for key, title, target in self.studies),
         ]
+        if paths.SEARCH in self.written and not self.published:
+            here = f"{to.path(paths.SEARCH)}?in={self.place.language}/{self.place.suite}"
+            found.append(("search", "Search", here))
+        return found
 
     def page(
-        self, path: str, kind: str, template: str, values: Mapping[str, Any], title: str, heading: str
+        self,
+        path: str,
+        kind: str,
+        template: str,
+        values: Mapping[str, Any],
+        title: str,
+        heading: str,
+        about: str,
     ) -> Page:
-        """A page from its template. ``values``: what the template needs beyond what every page gets."""
+        """A page from its template.
+
+        ``values``: what the template needs beyond what every page gets. ``about``: what previews say.
+        """
         to = self.links(path)
         every = {
             **common(self.place, path),
             "parts": self.parts(path),
-            "reading": to.path(paths.READING if self.has_reading else paths.METHOD),
+            "reading": to.path(paths.READING if paths.READING in self.written else paths.METHOD),
             "assets": to.path("assets/"),
             "criteria": self.board.criteria,
             "rules": self.rules,
@@ -239,14 +259,16 @@ class BoardContext:
             "has_sides": self.has_sides,
         }
         content = self.pages.render(template, {**every, **values})
-        return Page(path, kind, plain(title), bdi(" ".join(heading.split()), 200), content)
+        shown = bdi(" ".join(heading.split()), 200)
+        return Page(path, kind, plain(title), shown, content, plain(about, 300), self.picture)
 
     def part_page(self, name: str, values: Mapping[str, Any], template: str = "") -> Page:
         """One of the pages beside the board, from ``template`` or else the template of the same name."""
         title = self.part_titles[name]
         heading = f"{title}: {self.title}"
         every = {"here": title, **values}
-        return self.page(self.part_path(name), "part", template or name, every, heading, heading)
+        about = f"{paths.ABOUT[name]}: {self.title}."
+        return self.page(self.part_path(name), "part", template or name, every, heading, heading, about)
 
 
 def by_number(scene: str) -> tuple[int, str]:

@@ -135,7 +135,13 @@ class ConversationWriter:
         content = self._pages.render("conversation", {**values, **steps})
         title = plain(f"{cell.name}: {info.name}")
         heading = bdi(" ".join(cell.name.split()), 200)
-        yield path, self._setup.shell.fill(title=title, heading=heading, content=content, path=path)
+        about = plain(f"{info.name} as {cell.name}: what was said, and every verdict. {place.title}.", 300)
+        yield (
+            path,
+            self._setup.shell.fill(
+                title=title, heading=heading, content=content, path=path, description=about
+            ),
+        )
 
     def _values(
         self,

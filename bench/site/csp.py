@@ -10,8 +10,11 @@ _INLINE_SCRIPT = re.compile(r"<script(?P<attributes>[^>]*)>(?P<code>.*?)</script
 _CHARSET = '<meta charset="utf-8">'
 
 
-def with_policy(page: str) -> str:
-    """A page of the theme, with a policy that allows its inline scripts. Call this before adding content."""
+def with_policy(page: str, *, wasm: bool = False) -> str:
+    """A page of the theme, with a policy that allows its inline scripts. Call this before adding content.
+
+    ``wasm``: its scripts may also compile WebAssembly, as full-text search does.
+    """
     hashes = []
     for match in _INLINE_SCRIPT.finditer(page):
         attributes = match["attributes"]
@@ -21,7 +24,9 @@ def with_policy(page: str) -> str:
     policy = "; ".join(
         [
             "default-src 'none'",
-            " ".join(["script-src 'self'", *dict.fromkeys(hashes)]),
+            " ".join(
+                ["script-src 'self'", *(["'wasm-unsafe-eval'"] if wasm else []), *dict.fromkeys(hashes)]
+            ),
             "style-src 'self'",
             "img-src 'self' data:",
             "media-src 'self'",

@@ -26,6 +26,7 @@ from bench.scores.analyses.texts import no_turns
 from bench.scores.board import Board, BoardRow, WeightedScore
 from bench.scores.bootstrap import CONFIDENCE, Array
 from bench.scores.clusters import CERTAIN
+from bench.scores.compare import REFUSALS, methods, scored_by
 from bench.scores.distributions import t_quantile
 from bench.scores.frame import Frames
 from bench.scores.pairwise_records import Rating
@@ -166,6 +167,8 @@ class BoardEvidence:
     """Situation to its kind, where the suite says it."""
     rating: Rating | None = None
     """The board by rating; None if no players were compared in pairs."""
+    policies: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """Other policies for refusals (names of bench.scores.policy.POLICIES), player: the rank under it."""
 
     def rows_of(self, name: str) -> tuple[dict[str, JsonValue], ...]:
         """The rows of an analysis."""
@@ -234,7 +237,30 @@ def evidence_of(loaded: LoadedBoard, catalog: Catalog | None = None) -> BoardEvi
     if loaded.tree is not None and has_comparisons(loaded.tree, frames.suite, frames.language):
         rating = rating_beside(loaded.tree, loaded, catalog)
     alone = criteria_alone(frames) if counted else {}
-    return BoardEvidence(loaded.board, analyses, counted, pairs, alone, shipped(frames), loaded.kinds, rating)
+    return BoardEvidence(
+        board=loaded.board,
+        analyses=analyses,
+        counted=counted,
+        pairs=pairs,
+        judge_criteria=alone,
+        scores=shipped(frames),
+        kinds=loaded.kinds,
+        rating=rating,
+        policies=_policies(frames) if counted else {},
+    )
+
+
+def _policies(frames: Frames) -> dict[str, dict[str, int]]:
+    """The ranks that :func:`bench.scores.compare.methods` gives by other policies for refusals."""
+    if facts_of(frames.protocol).scale is None:
+        return {}
+    asked = [method for method in methods(frames) if method.name.startswith(REFUSALS)]
+    return {
+        method.name.removeprefix(REFUSALS): {
+            str(player): int(rank) for player, rank in scored_by(frames, method)["rank"].dropna().items()
+        }
+        for method in asked
+    }
 
 
 def _pairs(frames: Frames) -> dict[str, dict[str, Pair]]:

@@ -21,6 +21,7 @@ from bench.site.paths import relative
 from bench.site.probes import probe_table
 from bench.site.studies import StudyPlace
 from bench.site.talk import ScoreView, Talk, TurnView, talk_of
+from bench.slugs import slug
 
 PART = re.compile(r'<div data-dramaturg="([a-z]+)"></div>')
 """Where a hand-written page wants a generated part."""
@@ -107,7 +108,24 @@ def part_values(
     if part == "probes":
         tables = [(context, probe_table(context.board), to) for context, to in boards]
         return {"boards": [one for one in tables if one[1] is not None]}
+    if part == "search":
+        return search_values(contexts)
     return {"lists": phrase_lists()} if part == "phrases" else None
+
+
+def search_values(contexts: Sequence[BoardContext]) -> dict[str, Any]:
+    """Values for the page that searches conversations: the boards of each language, and all players."""
+    languages: dict[str, list[tuple[str, str]]] = {}
+    players: dict[str, str] = {}
+    for context in contexts:
+        if not context.published:
+            boards = languages.setdefault(context.place.language, [])
+            boards.append((context.place.suite, context.place.label.title))
+            players |= {slug(info.player): info.name for info in context.infos}
+    return {
+        "languages": sorted(languages.items()),
+        "players": sorted(players.items(), key=lambda player: (player[1].lower(), player[0])),
+    }
 
 
 def featured_board(contexts: Sequence[BoardContext]) -> BoardContext | None:

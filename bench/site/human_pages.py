@@ -111,7 +111,9 @@ def study_page(report: Agreement, place: StudyPlace, boards: Boards, pages: Page
             ],
         },
     )
-    return Page(page, "part", plain(title), bdi(f"Judges and people: {place.study}", 200), content)
+    about = plain(f"How far judges agree with people who rated the same conversations: {place.study}.", 300)
+    heading = bdi(f"Judges and people: {place.study}", 200)
+    return Page(page, "part", plain(title), heading, content, about, home.picture if home else "")
 
 
 def study_files(report: Agreement, place: StudyPlace) -> Iterator[tuple[str, bytes]]:

@@ -82,7 +82,10 @@ def _page(player: str, found: Sequence[tuple[BoardContext, PlayerInfo]]) -> Page
         "events": sorted(_events(path, found), key=lambda event: event.date, reverse=True)[:MOST_CHANGES],
     }
     content = found[0][0].pages.render("model", values)
-    return Page(path, "model", plain(f"{name}: all boards"), bdi(" ".join(name.split()), 200), content)
+    listed = "1 board" if len(boards) == 1 else f"{len(boards)} boards"
+    about = plain(f"{name} on {listed}: ranks, settings and history.", 300)
+    title = plain(f"{name}: all boards")
+    return Page(path, "model", title, bdi(" ".join(name.split()), 200), content, about, found[0][0].picture)
 
 
 def _scored(context: BoardContext) -> set[str]:

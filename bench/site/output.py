@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 
 from bench.errors import SiteError
 from bench.files import holds, storage_error
+from bench.site.paths import TALK_INDEX
 
 MARKER = ".dramaturg-site"
 """File that says that the folder holds a site of ours, so a build may delete files in it."""
+_TALK = re.compile(r"boards/[^/]+/[^/]+/players/[^/]+/[^/.]+\.[^/]+\.html")
+"""The page of a conversation."""
 
 
 class OutputFolder:
@@ -21,6 +25,7 @@ class OutputFolder:
         self.root = root
         self.kept: set[str] = set()
         self.written = 0
+        self._talks_changed = False
         if root.exists() and not root.is_dir():
             raise SiteError("is not a folder", where=str(root), hint="Name another output folder.")
         if root.is_dir() and not (root / MARKER).exists() and any(root.iterdir()):
@@ -32,23 +37,36 @@ class OutputFolder:
         self.write(MARKER, b"Built by `bench site build`; a build deletes what it did not write.\n")
 
     def add(self, names: Iterable[str], written: int) -> None:
-        """Count files that a worker has written or found unchanged."""
+        """Count files of conversations that a worker has written or found unchanged."""
         self.kept.update(names)
         self.written += written
+        self._talks_changed |= written > 0
 
     def write(self, name: str, data: bytes | str) -> None:
         """Write a file, given by its path inside the folder."""
-        self.add([name], write_file(self.root, name, data))
+        self.kept.add(name)
+        self.written += write_file(self.root, name, data)
 
     def prune(self) -> int:
-        """Delete files that this build did not write, and empty folders. Returns the number of files."""
-        removed = 0
+        """Delete files that this build did not write, and empty folders. Returns the number of files.
+
+        The index of conversations stays as long as no conversation has changed.
+        """
+        removed = self._pruned(spared=f"{TALK_INDEX}/")
+        if self._talks_changed or any(_TALK.fullmatch(name) for name in removed):
+            removed += self._pruned()
+        return len(removed)
+
+    def _pruned(self, spared: str = "/") -> list[str]:
+        """Delete what was not written and does not begin with ``spared``, which no path does by default."""
+        removed = []
         for folder, _, files in os.walk(self.root, topdown=False):
             inside = Path(folder).relative_to(self.root)
             for name in files:
-                if (inside / name).as_posix() not in self.kept:
+                path = (inside / name).as_posix()
+                if path not in self.kept and not path.startswith(spared):
                     Path(folder, name).unlink()
-                    removed += 1
+                    removed.append(path)
             if inside.parts:
                 with contextlib.suppress(OSError):  # not empty
                     Path(folder).rmdir()

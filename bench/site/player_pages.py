@@ -14,6 +14,7 @@ from bench.scores.long_forms import figure_tables
 from bench.site import paths
 from bench.site.charts import diverging
 from bench.site.context import BoardContext, Page
+from bench.site.embeds import embed_row
 from bench.site.evidence import TurnScore
 from bench.site.figures import Mark, Series, line_figure
 from bench.site.measures import measure_rows
@@ -64,7 +65,17 @@ def player_page(context: BoardContext, info: PlayerInfo) -> Page:
         "sampling": json.dumps(info.sampling, sort_keys=True, ensure_ascii=False),
         "record": record_link(context.tree, context.source_url, record),
     }
-    return context.page(path, "conversation", "player", values, f"{info.name}: {context.title}", info.name)
+    title = f"{info.name}: {context.title}"
+    return context.page(path, "conversation", "player", values, title, info.name, _about(context, info))
+
+
+def _about(context: BoardContext, info: PlayerInfo) -> str:
+    row = embed_row(context.evidence.rows[info.player]) if info.player in context.evidence.rows else None
+    if row is None or row.rank is None or row.value is None:
+        return f"{info.name} on {context.title}: its conversations, with every verdict."
+    number = "pass rate" if context.rules.probes else context.rules.number
+    place = f"rank {row.rank} of {len(context.board.rows)}"
+    return f"{info.name} on {context.title}: {place}, {number} {row.value:.2f}; with every conversation."
 
 
 def turn_figure(turns: Sequence[TurnScore], average: Sequence[TurnScore]) -> Markup:

@@ -126,7 +126,9 @@ def _pair_page(
         },
         "titles": context.scenes,
     }
-    return context.page(path, "conversation", "pair", values, f"{heading}: {context.title}", heading)
+    title = f"{heading}: {context.title}"
+    about = f"{heading} compared in {len(scenes)} scenes of {context.title}, with the judges' verdicts."
+    return context.page(path, "conversation", "pair", values, title, heading, about)
 
 
 def _outcome(record: Comparison) -> tuple[str, float | None]:
@@ -163,7 +165,11 @@ def _comparison_page(
         ],
     }
     heading = f"{names[0]} and {names[1]}: {name}"
-    return context.page(path, "conversation", "comparison", values, f"{heading}: {context.title}", heading)
+    title = f"{heading}: {context.title}"
+    about = (
+        f"{names[0]} and {names[1]} side by side in one scene of {context.title}, with the judges' reasons."
+    )
+    return context.page(path, "conversation", "comparison", values, title, heading, about)
 
 
 def _shown(record: Comparison, order: int) -> tuple[str, OrderVerdict]:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+from decimal import Decimal
 from typing import Any
 
+from bench.scores.board import BoardRow
 from bench.site.board_table import robust_views
 from bench.site.context import BoardContext, Page
+from bench.site.render import dollars
 from bench.site.text import plain
 from bench.slugs import slug
 
@@ -27,7 +30,9 @@ def rescore_page(context: BoardContext) -> Page:
     ranked = [row for row in board.rows if row.robust is not None]
     characters = context.characters if 1 < len(context.characters) <= MOST_CHARACTERS else []
     present = sorted({kinds[side.id] for side in context.situations if side.id in kinds})
+    costs = {row.player: cost for row in ranked if (cost := _cost(row))}
     values = {
+        "costs": costs,
         "rows": sorted(ranked, key=lambda row: (row.robust.rank if row.robust else 0, row.player)),
         "has_sample": "fixed" in robust_views(board),
         "policies": POLICIES,
@@ -44,9 +49,17 @@ def rescore_page(context: BoardContext) -> Page:
             if len(present) > 1
             else {},
             "players": {row.player: _player(context, row.player) for row in ranked},
+            "costs": costs,
         },
     }
     return context.part_page("rescore", values)
+
+
+def _cost(row: BoardRow) -> str:
+    """What a conversation of a player cost with all its calls; empty if unknown."""
+    if row.cost is None or not row.conversations:
+        return ""
+    return dollars(Decimal(row.cost) / row.conversations)
 
 
 def _player(context: BoardContext, player: str) -> list[Any]:

@@ -98,7 +98,12 @@ def _side_page(context: BoardContext, kind: str, side: Named) -> Page:
     }
     path = paths.side_page(context.place.suite, context.place.language, kind, side.key)
     title = f"{kind.capitalize()}: {side.name}"
-    return context.page(path, "scene", "side", values, f"{title} ({context.title})", title)
+    about = f"{title}: {_scenes(len(mine))} on {context.title}, how hard they are, and who does best there."
+    return context.page(path, "scene", "side", values, f"{title} ({context.title})", title, about)
+
+
+def _scenes(count: int) -> str:
+    return "1 scene" if count == 1 else f"{count} scenes"
 
 
 def _place(context: BoardContext, effect: Difficulty | None) -> str:
@@ -141,4 +146,7 @@ def _scene_page(context: BoardContext, scene: str, text: Scene) -> Page:
         "rows": rows,
     }
     path = f"{paths.board_folder(context.place.suite, context.place.language)}/scenes/{scene}.html"
-    return context.page(path, "scene", "scene", values, name, name)
+    about = (
+        f"{name}: what the sides were told, and all {len(rows)} players of {context.title} with their scores."
+    )
+    return context.page(path, "scene", "scene", values, name, name, about)

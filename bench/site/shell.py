@@ -25,6 +25,7 @@ from markupsafe import Markup
 from bench.errors import SiteError
 from bench.files import storage_error
 from bench.site.csp import with_policy
+from bench.site.paths import SEARCH
 
 TITLE = "RCTITLERC"
 HEADING = "RCHEADINGRC"
@@ -32,6 +33,8 @@ CONTENT = '<div data-dramaturg="content"></div>'
 DESCRIPTION = "RCDESCRIPTIONRC"
 ADDRESS = "RCADDRESSRC"
 IMAGE = '<meta property="og:image" content="RCIMAGERC">'
+PREVIEW = "assets/preview.png"
+"""The picture in previews of pages without one of their own."""
 _NAV = "RCNAV{:04d}RC"
 _SLOT = re.compile(f"({TITLE}|{HEADING}|{DESCRIPTION}|{ADDRESS}|{re.escape(IMAGE)}|{re.escape(CONTENT)})")
 _UNUSED = re.compile(r".*\.map|sitemap\.xml(\.gz)?|404\.html|shells/.*|assets/javascripts/lunr/.*")
@@ -66,7 +69,7 @@ NAV = {
         "What users talk about": "topics.md",
         "About the demonstration": "demonstration.md",
     },
-    "Data": {"Data": "data.md"},
+    "Data": {"Data": "data.md", "Search the conversations": "search.md"},
     "Take part": {"Submit a model": "submit.md"},
     "For maintainers": {"Running at scale": "running-at-scale.md", "When something goes wrong": "faults.md"},
     "About": {"Changes": "changelog.md", "How to cite": "cite.md"},
@@ -107,8 +110,9 @@ class Shell:
             ADDRESS: html.escape(f"{self._site_url}/{path}"),
             IMAGE: "",
         }
-        if image and self._site_url:
-            values[IMAGE] = IMAGE.replace("RCIMAGERC", html.escape(f"{self._site_url}/{image}"))
+        if self._site_url:
+            picture = html.escape(f"{self._site_url}/{image or PREVIEW}")
+            values[IMAGE] = IMAGE.replace("RCIMAGERC", picture)
         return "".join(values[part] if n % 2 else part for n, part in enumerate(self._parts))
 
 
@@ -265,7 +269,7 @@ def _collect(output: Path, boards: Sequence[NavBoard], site_url: str) -> Stage1:
             text = _with_icons_once(_INDENT.sub("\n", text))
             if site_url:
                 text = text.replace(f"{site_url.rstrip('/')}/{name}", ADDRESS)
-        page = with_policy(text)
+        page = with_policy(text, wasm=name == SEARCH)
         if name.startswith("shells/"):
             shells[path.stem] = Shell(page, site_url)
         elif name in stubs:

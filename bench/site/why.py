@@ -11,6 +11,7 @@ from bench.site.board_table import weighting_label
 from bench.site.cells import CellSummary
 from bench.site.context import BoardContext
 from bench.site.evidence import Pair
+from bench.site.rescore_pages import POLICIES
 
 NEIGHBOURS = 2
 """Players above and below to compare with."""
@@ -174,6 +175,10 @@ def _others(context: BoardContext, player: str) -> Iterable[OtherRank]:
     row = context.evidence.rows[player]
     if row.robust is not None:
         yield OtherRank("robust scoring: refusals count as the lowest score", row.robust.rank)
+    for policy, words in POLICIES:
+        rank = context.evidence.policies.get(policy, {}).get(player)
+        if rank is not None:
+            yield OtherRank(f"refusals {words}", rank)
     for name, scores in row.weightings.items():
         if name != EQUAL and scores.rank is not None:
             yield OtherRank(weighting_label(name), scores.rank)

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from bench.site.charts import diverging
 from bench.site.context import BoardContext, Page
+from bench.slugs import slug
 
 
 @dataclass(frozen=True)
 class Win:
-    """A player against another: percent of the scenes won, tint, and whether the difference is clear."""
+    """A player against another."""
 
     percent: str
+    """Of the scenes won."""
     tint: str
     clear: bool
+    """Whether the two differ significantly."""
+    href: str
+    """The page that compares them."""
 
 
 def wins_page(context: BoardContext) -> Page:
@@ -24,15 +30,22 @@ def wins_page(context: BoardContext) -> Page:
         key=lambda row: (row.robust.rank if row.robust else 0, row.player),
     )
     order = [row.player for row in ranked]
+    rating = context.evidence.rating
+    met = {frozenset((pair.player, pair.other)) for pair in rating.pairs} if rating is not None else set()
     values = {
         "ranked": ranked,
-        "wins": {player: [_win(context, player, other) for other in order] for player in order},
+        "wins": {player: [_win(context, met, player, other) for other in order] for player in order},
     }
     return context.part_page("wins", values)
 
 
-def _win(context: BoardContext, player: str, other: str) -> Win | None:
+def _win(context: BoardContext, met: Collection[frozenset[str]], player: str, other: str) -> Win | None:
+    """``met``: pairs of players that judges compared."""
     pair = context.evidence.pairs.get(player, {}).get(other)
     if pair is None:
         return None
-    return Win(f"{100 * pair.wins:.0f}", diverging(pair.wins - 0.5, 0.5), pair.separated)
+    to = context.links(context.part_path("wins"))
+    href = f"{to.part('compare')}?p={slug(player)}&p={slug(other)}"
+    if {player, other} in met:
+        href = to.pair(player, other)
+    return Win(f"{100 * pair.wins:.0f}", diverging(pair.wins - 0.5, 0.5), pair.separated, href)

@@ -140,6 +140,7 @@
         cell(row, score === null ? "–" : fixed(score));
         ends(row, line.fixed);
         ends(row, line.sample);
+        if (Object.keys(board.costs).length) cell(row, Object.hasOwn(board.costs, id) ? board.costs[id] : "–");
         return row;
       }),
     );

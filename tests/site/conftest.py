@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Iterator
 from functools import partial
@@ -19,6 +20,8 @@ from tests.sharing import made_once
 from tests.site.browsing import CHROMIUM, FLAGS, Watched
 from tests.site.hostile import BOOM, hostile_tree
 from tests.synthetic import make_tree
+from tests.synthetic_pairs import add_comparisons
+from tests.tiny import CARD, LANGUAGE, SITUATION, SUITE
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Dialog, Request
@@ -100,6 +103,48 @@ def _make_hostile(root: Path) -> None:
     build_site(tree, output=root / "deep" / "er" / "site", labels={"hostile": label})
 
 
+@pytest.fixture(scope="session")
+def full_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with ``results``, ``prompts`` and a ``site`` that has pages which the small one lacks.
+
+    Its situations have kinds, its players stand in the list of another benchmark and met in pairs, one of
+    them has a hostile name, and the addresses of the site and of its source are known.
+    """
+    return made_once(tmp_path_factory, "full", _make_full)
+
+
+def _make_full(root: Path) -> None:
+    made = make_tree(root / "results", players=4, characters=2, situations=2, seed=5)
+    add_comparisons(made, most=5)
+    path = root / "results/synthetic/en/player-01/player.json"
+    name = f"</svg><script>{BOOM}</script>&lt;"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "name": name}))
+    external = root / "results/external"
+    external.mkdir()
+    lines = "".join(f"Other,1,M{n},{n},https://example.invalid/list,2024\n" for n in range(1, 5))
+    (external / "other.csv").write_text(f"benchmark,version,model,score,source,date\n{lines}")
+    aliases = "".join(f'["M{n}"]\nids = ["player-0{n}"]\nother = "M{n}"\n' for n in range(1, 5))
+    (external / "aliases.toml").write_text(aliases)
+    sides = ('["character-1", "character-2"]', '["situation-1", "situation-2"]')
+    texts = {"pingpong_v2/synthetic": SUITE.replace('"strict"', '"judge-01", "judge-02"')}
+    texts["pingpong_v2/synthetic"] += LANGUAGE.format(language="en", characters=sides[0], situations=sides[1])
+    for n, kind in enumerate(("common", "attack"), start=1):
+        texts[f"characters/en/character-{n}"] = CARD.format(name=f"Keeper {n}")
+        text = SITUATION.format(title=f"Storm {n}", turns=4)
+        texts[f"situations/en/situation-{n}"] = text.replace('"common"', f'"{kind}"')
+    for inside, text in texts.items():
+        file = root / "prompts" / f"{inside}.toml"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    build_site(
+        made.tree,
+        output=root / "site",
+        prompts=root / "prompts",
+        site_url="https://example.invalid/roles/",
+        source_url="https://example.invalid/results/",
+    )
+
+
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     sync_api = pytest.importorskip("playwright.sync_api", reason="Playwright for Python is not installed")
@@ -168,6 +213,11 @@ def _served(site: Path) -> Iterator[str]:
 @pytest.fixture(scope="module")
 def small_url(small_site: Path) -> Iterator[str]:
     yield from _served(small_site)
+
+
+@pytest.fixture(scope="module")
+def full_url(full_root: Path) -> Iterator[str]:
+    yield from _served(full_root / "site")
 
 
 @pytest.fixture(scope="module")

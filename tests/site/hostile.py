@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 
 from bench.records import (
@@ -19,6 +20,8 @@ from bench.records import (
     sealed,
 )
 from bench.results import ResultsTree
+from bench.results.comparisons import write_comparison
+from tests.synthetic_pairs import comparison
 
 BOOM = "window.__pwned=1"
 TEXTS = (
@@ -101,6 +104,13 @@ def hostile_tree(
                 situation=situation,
             )
             _write_scene(tree, cell, texts, failed=character == "c")
+    if {"A/b", "CON"} <= set(players):
+        one, other = (
+            [talk for talk in tree.conversations("hostile", "en", player) if talk.status == "complete"]
+            for player in ("A/b", "CON")
+        )
+        for both in zip(one, other, strict=True):
+            write_comparison(tree, comparison(both, JUDGES[1], 1.0, random.Random(0)))
     return tree
 
 

@@ -32,7 +32,7 @@ def shells_in(folder: Path, *args: Any, **options: Any) -> Stage1:
             path.write_bytes(pickle.dumps(made))
     stage1 = pickle.loads(path.read_bytes())
     assert isinstance(stage1, Stage1)
-    return _named(stage1, names)
+    return _named(stage1, names, site_url)
 
 
 def _with_stand_ins(boards: Sequence[NavBoard]) -> tuple[Sequence[NavBoard], Mapping[str, str]]:
@@ -64,7 +64,7 @@ def _stand_in(names: dict[str, str], form: str, name: str) -> str:
     return form.format(len(mine))
 
 
-def _named(stage1: Stage1, names: Mapping[str, str]) -> Stage1:
+def _named(stage1: Stage1, names: Mapping[str, str], site_url: str) -> Stage1:
     """``stage1`` with the boards' own names in place of the stand-ins."""
     if not names:
         return stage1
@@ -75,6 +75,8 @@ def _named(stage1: Stage1, names: Mapping[str, str]) -> Stage1:
     return Stage1(
         files=stage1.files,
         pages={own(name): own(page) for name, page in stage1.pages.items()},
-        shells={kind: Shell(own(shell.page)) for kind, shell in stage1.shells.items()},
-        board_shells={own(name): Shell(own(shell.page)) for name, shell in stage1.board_shells.items()},
+        shells={kind: Shell(own(shell.page), site_url) for kind, shell in stage1.shells.items()},
+        board_shells={
+            own(name): Shell(own(shell.page), site_url) for name, shell in stage1.board_shells.items()
+        },
     )

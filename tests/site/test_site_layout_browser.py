@@ -22,6 +22,13 @@ PAGES = (
     f"{FOLDER}/players/player-01/index.html",
     f"{FOLDER}/players/player-03/character-1.situation-1.html",
 )
+OF_FULL = (
+    f"{FOLDER}/rank-maps.html",
+    f"{FOLDER}/wins.html",
+    f"{FOLDER}/rescore.html",
+    f"{FOLDER}/head-to-head.html",
+)
+"""Of the site with boards beside other lists and pairs."""
 SHIFT = """
 window.shift = 0;
 new PerformanceObserver((list) => {
@@ -30,9 +37,11 @@ new PerformanceObserver((list) => {
 """
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_nothing_is_cut_off_on_any_screen_or_on_paper(watch: Watched, small_url: str, name: str) -> None:
-    watch.base = small_url
+@pytest.mark.parametrize("name", [*PAGES, *OF_FULL, "search.html"])
+def test_nothing_is_cut_off_on_any_screen_or_on_paper(
+    watch: Watched, small_url: str, full_url: str, name: str
+) -> None:
+    watch.base = full_url if name in OF_FULL else small_url
     page = watch.open(name)
     page.evaluate("document.querySelectorAll('article details').forEach(d => d.open = true)")
     for width in (360, 390, 768, 1400):

@@ -131,23 +131,10 @@ def test_only_what_changed_is_stamped_again(mini_tree: ResultsTree, tmp_path: Pa
     assert page.read_bytes() != sound
 
 
-@pytest.fixture(scope="module")
-def mapped(tmp_path_factory: pytest.TempPathFactory) -> Path:
+@pytest.fixture
+def mapped(full_root: Path) -> Path:
     """A site whose players stand in another benchmark's list too, one of them by a hostile name."""
-    root = tmp_path_factory.mktemp("mapped")
-    made = make_tree(root / "results", players=4, characters=2, situations=2, seed=5)
-    evil = f"</svg><script>{BOOM}</script>&lt;"
-    path = root / "results/synthetic/en/player-01/player.json"
-    info = json.loads(path.read_text())
-    path.write_text(json.dumps({**info, "name": evil}))
-    external = root / "results/external"
-    external.mkdir()
-    lines = "".join(f"Other,1,M{n},{n},https://example.invalid/list,2024\n" for n in range(1, 5))
-    (external / "other.csv").write_text(f"benchmark,version,model,score,source,date\n{lines}")
-    aliases = "".join(f'["M{n}"]\nids = ["player-0{n}"]\nother = "M{n}"\n' for n in range(1, 5))
-    (external / "aliases.toml").write_text(aliases)
-    build_site(made.tree, output=root / "site")
-    return root / "site"
+    return full_root / "site"
 
 
 def test_a_rank_map_is_drawn_with_links_words_and_a_table(mapped: Path) -> None:

@@ -190,8 +190,8 @@ def _table(watch: Watched) -> list[list[str]]:
     return rows
 
 
-def _line(row: Any, published: tuple[int, float], name: str) -> list[str]:
-    """A row of the table from a row of `bench board --rescore`."""
+def _line(row: Any, published: tuple[int, float], name: str, cost: str) -> list[str]:
+    """A row of the table from a row of `bench board --rescore`, with what stays as it was published."""
     moved = published[0] - row.rank
     ends = []
     for span in (row.fixed, row.sample):
@@ -201,7 +201,7 @@ def _line(row: Any, published: tuple[int, float], name: str) -> list[str]:
         else:
             ends.append("–".join(map(str, sorted({span.rank_low, span.rank_high}))))
     own = f"{row.rank}" + (f" {'▲' if moved > 0 else '▼'}{abs(moved)}" if moved else "")
-    return [own, str(published[0]), name, f"{row.score:.2f}", f"{published[1]:.2f}", *ends]
+    return [own, str(published[0]), name, f"{row.score:.2f}", f"{published[1]:.2f}", *ends, cost]
 
 
 def test_a_choice_is_in_the_address_and_the_command_gives_what_the_page_shows(
@@ -231,11 +231,8 @@ def test_a_choice_is_in_the_address_and_the_command_gives_what_the_page_shows(
         judges=["judge-02"],
         weights="1,2.5,1",
     )
-    names = {row[2]: (int(row[0]), float(row[3])) for row in before}
-    shown = [
-        _line(row, names[row.player.replace("-", " ").title()], row.player.replace("-", " ").title())
-        for row in made.rows
-    ]
+    published = {row[2]: ((int(row[0]), float(row[3])), row[2], row[-1]) for row in before}
+    shown = [_line(row, *published[row.player.replace("-", " ").title()]) for row in made.rows]
     page.reload()
     page.locator("[data-rc-said]", has_text="players on").wait_for()
     assert _table(watch) == shown
