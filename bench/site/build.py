@@ -279,7 +279,7 @@ class _Build:
         """The evidence and the summaries from ``results``. The rows are not kept: they take much memory."""
         rows, players = [], []
         for result in results:
-            self.folder.add(result.files, result.written)
+            self.folder.add(result.files, result.written, result.stamps)
             rows.append(result.rows)
             players.append(result.summary)
         return frames_of(self.tree, place.suite, place.language, infos, rows), tuple(players)

@@ -7,9 +7,10 @@ needs nothing from other players.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from bench.errors import StorageError
 from bench.records import Conversation, Judgement, PlayerInfo, Scene
@@ -18,7 +19,7 @@ from bench.scores.player_measures import PlayerMeasures, player_measures
 from bench.scores.rows import PlayerRows, player_rows
 from bench.site import paths
 from bench.site.cells import CellSummary, by_scene, summarise
-from bench.site.output import write_file
+from bench.site.output import Stamp, digest_of, read_stamps, write_file
 from bench.site.places import BoardPlace, Link, common, record_link
 from bench.site.render import Pages
 from bench.site.shell import Shell
@@ -72,6 +73,16 @@ class PlayerResult:
     """Files of the site that belong to the player, changed or not."""
     written: int
     """How many of them are new or changed."""
+    stamps: dict[str, Stamp]
+    """Of the pages, by path."""
+
+
+class Steps(NamedTuple):
+    """The conversations that a page links: the player's one before and after, and repeats of the scene."""
+
+    previous: CellSummary | None
+    following: CellSummary | None
+    repeats: Sequence[CellSummary]
 
 
 class ConversationWriter:
@@ -81,6 +92,8 @@ class ConversationWriter:
         self._setup = setup
         self._tree = ResultsTree(setup.results)
         self._pages = Pages(setup.templates, setup.judges)
+        self._stamps = read_stamps(setup.output)
+        self._made_by = _program(setup)
 
     def write(self, job: PlayerJob) -> PlayerResult:
         """Write all pages of a player, and copy its sound files. Raises RecordError or StorageError."""
@@ -100,47 +113,64 @@ class ConversationWriter:
         ]
         scenes = by_scene(cells)
         files: list[str] = []
+        stamps: dict[str, Stamp] = {}
         written = 0
+        same = digest_of(self._made_by, _in_words(job).encode())
         for n, (talk, cell) in enumerate(zip(talks, cells, strict=True)):
             neighbours = (cells[n - 1] if n else None, cells[n + 1] if n + 1 < len(cells) else None)
-            repeats = scenes[cell.scene].talks
-            for name, data in self._files(job, talk, cell, verdicts.get(talk.name, []), neighbours, repeats):
-                files.append(name)
-                written += write_file(self._setup.output, name, data)
+            steps = Steps(*neighbours, scenes[cell.scene].talks)
+            given = verdicts.get(talk.name, [])
+            sounds = self._sounds(talk)
+            for name, data in sounds.items():
+                files.append(f"{paths.player_folder(place.suite, place.language, player)}/{name}")
+                written += write_file(self._setup.output, files[-1], data)
+            name = paths.conversation_page(place.suite, place.language, player, cell.talk)
+            records = (record.model_dump_json().encode() for record in (talk, *given))
+            inputs = digest_of(same.encode(), _shown(steps, sounds).encode(), *records)
+            files.append(name)
+            if not self._is_made(name, inputs):
+                page = self._page(job, name, talk, cell, given, sounds, steps).encode("utf-8", "replace")
+                self._stamps[name] = Stamp(inputs, digest_of(page))
+                written += write_file(self._setup.output, name, page)
+            stamps[name] = self._stamps[name]
         summary = PlayerSummary(
             player=player,
             measures=player_measures(player, talks),
             cells=scenes,
             texts={cell.scene: talk.scene for talk, cell in zip(talks, cells, strict=True)},
         )
-        return PlayerResult(summary, rows, tuple(files), written)
+        return PlayerResult(summary, rows, tuple(files), written, stamps)
 
-    def _files(
+    def _is_made(self, name: str, inputs: str) -> bool:
+        """Whether the page is there already, as it would be made."""
+        stamp = self._stamps.get(name)
+        if stamp is None or stamp.inputs != inputs:
+            return False
+        try:
+            return digest_of((self._setup.output / name).read_bytes()) == stamp.page
+        except OSError:
+            return False
+
+    def _page(
         self,
         job: PlayerJob,
+        path: str,
         talk: Conversation,
         cell: CellSummary,
         judgements: Sequence[Judgement],
-        neighbours: tuple[CellSummary | None, CellSummary | None],
-        repeats: Sequence[CellSummary],
-    ) -> Iterator[tuple[str, str | bytes]]:
-        """(path, content) of a conversation's page and its sound files."""
-        place, info = job.place, job.info
-        folder = paths.player_folder(place.suite, place.language, info.player)
-        sounds = self._sounds(talk)
-        yield from ((f"{folder}/{name}", data) for name, data in sounds.items())
-        path = paths.conversation_page(place.suite, place.language, info.player, cell.talk)
+        sounds: Collection[str],
+        steps: Steps,
+    ) -> str:
+        """The page of a conversation."""
         values = self._values(job, path, talk, cell, judgements, sounds)
-        steps = {"previous": neighbours[0], "following": neighbours[1], "repeats": repeats}
-        content = self._pages.render("conversation", {**values, **steps})
-        title = plain(f"{cell.name}: {info.name}")
-        heading = bdi(" ".join(cell.name.split()), 200)
-        about = plain(f"{info.name} as {cell.name}: what was said, and every verdict. {place.title}.", 300)
-        yield (
-            path,
-            self._setup.shell.fill(
-                title=title, heading=heading, content=content, path=path, description=about
-            ),
+        name = job.info.name
+        about = f"{name} as {cell.name}: what was said, and every verdict. {job.place.title}."
+        return self._setup.shell.fill(
+            title=plain(f"{cell.name}: {name}"),
+            heading=bdi(" ".join(cell.name.split()), 200),
+            content=self._pages.render("conversation", {**values, **steps._asdict()}),
+            path=path,
+            description=plain(about, 300),
         )
 
     def _values(
@@ -181,3 +211,22 @@ class ConversationWriter:
             with contextlib.suppress(StorageError):
                 sounds[sound_name(audio)] = self._tree.read_audio(talk, audio)
         return sounds
+
+
+def _in_words(job: PlayerJob) -> str:
+    """All of a job, in the same words in every process."""
+    return repr((job.place, job.info, [(info, sorted(scenes)) for info, scenes in job.others]))
+
+
+def _shown(steps: Steps, sounds: Collection[str]) -> str:
+    """What a page shows of other conversations, and the sounds that it plays."""
+    near = [cell and (cell.talk, cell.name) for cell in (steps.previous, steps.following)]
+    return repr((near, [(cell.talk, cell.repeat, cell.score) for cell in steps.repeats], sorted(sounds)))
+
+
+def _program(setup: Setup) -> bytes:
+    """A digest of everything that makes pages from records: program, templates, shell and settings."""
+    code = [path.read_bytes() for path in sorted(Path(__file__).parents[1].rglob("*.py"))]
+    templates = [path.read_bytes() for path in sorted(setup.templates.iterdir()) if path.is_file()]
+    settings = repr((setup.shell.page, setup.source_url, sorted(setup.judges.items())))
+    return digest_of(*code, *templates, settings.encode()).encode()

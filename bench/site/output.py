@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePosixPath
+from typing import NamedTuple
 
 from bench.errors import SiteError
 from bench.files import holds, storage_error
@@ -14,8 +16,17 @@ from bench.site.paths import TALK_INDEX
 
 MARKER = ".dramaturg-site"
 """File that says that the folder holds a site of ours, so a build may delete files in it."""
+STAMPS = ".dramaturg-pages"
+"""File with the stamps of the conversation pages: a page that would come out the same is not made again."""
 _TALK = re.compile(r"boards/[^/]+/[^/]+/players/[^/]+/[^/.]+\.[^/]+\.html")
 """The page of a conversation."""
+
+
+class Stamp(NamedTuple):
+    """What a page was made from, and its bytes, each as a digest."""
+
+    inputs: str
+    page: str
 
 
 class OutputFolder:
@@ -26,6 +37,7 @@ class OutputFolder:
         self.kept: set[str] = set()
         self.written = 0
         self._talks_changed = False
+        self._stamps: dict[str, Stamp] = {}
         if root.exists() and not root.is_dir():
             raise SiteError("is not a folder", where=str(root), hint="Name another output folder.")
         if root.is_dir() and not (root / MARKER).exists() and any(root.iterdir()):
@@ -36,8 +48,9 @@ class OutputFolder:
             )
         self.write(MARKER, b"Built by `bench site build`; a build deletes what it did not write.\n")
 
-    def add(self, names: Iterable[str], written: int) -> None:
-        """Count files of conversations that a worker has written or found unchanged."""
+    def add(self, names: Iterable[str], written: int, stamps: Mapping[str, Stamp] | None = None) -> None:
+        """Count files of conversations that a worker has written or found unchanged. ``stamps``: of pages."""
+        self._stamps |= stamps or {}
         self.kept.update(names)
         self.written += written
         self._talks_changed |= written > 0
@@ -48,10 +61,13 @@ class OutputFolder:
         self.written += write_file(self.root, name, data)
 
     def prune(self) -> int:
-        """Delete files that this build did not write, and empty folders. Returns the number of files.
+        """Write the stamps, and delete the files that this build did not write, and empty folders.
 
-        The index of conversations stays as long as no conversation has changed.
+        The index of conversations stays as long as no conversation has changed. Returns the number of files
+        that were deleted.
         """
+        stamps = sorted(self._stamps.items())
+        self.write(STAMPS, "".join(f"{name} {stamp.inputs} {stamp.page}\n" for name, stamp in stamps))
         removed = self._pruned(spared=f"{TALK_INDEX}/")
         if self._talks_changed or any(_TALK.fullmatch(name) for name in removed):
             removed += self._pruned()
@@ -95,3 +111,20 @@ def write_file(root: Path, name: str, data: bytes | str) -> bool:
             temporary.unlink()
         raise storage_error(error, path) from None
     return True
+
+
+def read_stamps(root: Path) -> dict[str, Stamp]:
+    """The stamps of a site's conversation pages, by path; empty if there are none that can be read."""
+    try:
+        lines = [line.split(" ") for line in (root / STAMPS).read_text(encoding="ascii").splitlines()]
+    except (OSError, UnicodeError):
+        return {}
+    return {line[0]: Stamp(*line[1:]) for line in lines if len(line) == 3}
+
+
+def digest_of(*parts: bytes) -> str:
+    """A short digest of bytes."""
+    made = hashlib.sha256()
+    for part in parts:
+        made.update(part)
+    return made.hexdigest()[:32]

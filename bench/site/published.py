@@ -27,7 +27,7 @@ def table_results(table: ScoreTable) -> list[PlayerResult]:
         summary.texts[scene] = Scene(
             character_name=character, summary="", card="", situation_title=situation, situation=""
         )
-    return [PlayerResult(summary, rows, (), 0) for summary, rows in players.values()]
+    return [PlayerResult(summary, rows, (), 0, {}) for summary, rows in players.values()]
 
 
 def _cell(
