@@ -127,7 +127,7 @@ def _pair_page(
         "titles": context.scenes,
     }
     title = f"{heading}: {context.title}"
-    about = f"{heading} compared in {len(scenes)} scenes of {context.title}, with the judges' verdicts."
+    about = f"{heading} compared scene by scene, with the judges' verdicts. {context.title}."
     return context.page(path, "conversation", "pair", values, title, heading, about)
 
 
@@ -166,9 +166,7 @@ def _comparison_page(
     }
     heading = f"{names[0]} and {names[1]}: {name}"
     title = f"{heading}: {context.title}"
-    about = (
-        f"{names[0]} and {names[1]} side by side in one scene of {context.title}, with the judges' reasons."
-    )
+    about = f"{heading}, side by side with the judges' reasons. {context.title}."
     return context.page(path, "conversation", "comparison", values, title, heading, about)
 
 

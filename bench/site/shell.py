@@ -35,6 +35,7 @@ ADDRESS = "RCADDRESSRC"
 IMAGE = '<meta property="og:image" content="RCIMAGERC">'
 PREVIEW = "assets/preview.png"
 """The picture in previews of pages without one of their own."""
+CHANGES = "What changed in each version of Dramaturg."
 _NAV = "RCNAV{:04d}RC"
 _SLOT = re.compile(f"({TITLE}|{HEADING}|{DESCRIPTION}|{ADDRESS}|{re.escape(IMAGE)}|{re.escape(CONTENT)})")
 _UNUSED = re.compile(r".*\.map|sitemap\.xml(\.gz)?|404\.html|shells/.*|assets/javascripts/lunr/.*")
@@ -178,7 +179,7 @@ def build_shells(
             shutil.copytree(site_dir / "assets", docs / "assets")
             if changelog:
                 (docs / "changelog.md").write_text(
-                    f"---\ntitle: Changes\n---\n\n{changelog}", encoding="utf-8"
+                    f"---\ntitle: Changes\ndescription: {CHANGES}\n---\n\n{changelog}", encoding="utf-8"
                 )
             for kind, depth in DEPTHS.items():
                 _stub(docs / Path("shells", *["x"] * (depth - 1), f"{kind}.md"))

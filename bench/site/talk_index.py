@@ -23,7 +23,7 @@ from bench.results import ResultsTree
 from bench.site import paths
 from bench.site.output import MARKER
 from bench.site.talk import talk_of
-from bench.site.text import plain
+from bench.site.text import cut, plain, words
 from bench.slugs import slug
 
 LONGEST = 20_000
@@ -147,12 +147,12 @@ def _page(listed: _Listed, most: int) -> tuple[str, bool]:
     view = talk_of(talk, ())
     said = [("opening", view.opening)]
     said += [(f"t{turn.number}", (*turn.user, turn.answer or "")) for turn in view.turns]
-    texts = [(anchor, " ".join(" ".join(messages).split())) for anchor, messages in said]
+    texts = [(anchor, words(" ".join(messages))) for anchor, messages in said]
     left, parts = most, []
     for anchor, text in texts:
         if text and left > 0:
             heading = f'<h2 id="{anchor}">{anchor.removeprefix("t")}</h2>'
-            parts.append(f"{heading}<p>{escape(plain(text, left))}</p>")
+            parts.append(f"{heading}<p>{escape(cut(text, left))}</p>")
         left -= len(text)
     title = plain(f"{talk.scene.character_name}, {talk.scene.situation_title}: {listed.info.name}")
     filters = f"board:{slug(listed.suite)}", f"player:{slug(listed.info.player)}"

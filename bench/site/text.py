@@ -116,6 +116,11 @@ def plain(text: str, limit: int = 200) -> str:
     return _HIDDEN.sub(lambda m: "".join(f"⟨U+{ord(c):04X}⟩" for c in m.group()), line)
 
 
+def words(text: str) -> str:
+    """``text`` on one line without its hidden characters, which would part a word or join two."""
+    return " ".join(_HIDDEN.sub("", text).split())
+
+
 def searchable(text: str) -> str:
     """``text`` reduced to words for the search index, whose text the theme's script inserts as HTML."""
     return " ".join(re.sub(r"[^\w .:/+()-]", " ", plain(text)).split())

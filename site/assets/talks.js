@@ -36,7 +36,8 @@
   /* Pagefind escapes the angle brackets of an excerpt, so the tags in it are the marks it sets. */
   const excerpt = (html) => {
     const made = node("bdi");
-    html.split(/<mark>(.*?)<\/mark>/s).forEach((part, n) => made.append(n % 2 ? node("mark", text(part)) : text(part)));
+    const said = html.replace(/^(<mark>)?(\d+|opening)(<\/mark>)?\. /, ""); // the heading of the turn
+    said.split(/<mark>(.*?)<\/mark>/s).forEach((part, n) => made.append(n % 2 ? node("mark", text(part)) : text(part)));
     return made;
   };
   const link = (address, ...children) => {

@@ -21,7 +21,7 @@ from tests.site.browsing import CHROMIUM, FLAGS, Watched
 from tests.site.hostile import BOOM, hostile_tree
 from tests.synthetic import make_tree
 from tests.synthetic_pairs import add_comparisons
-from tests.tiny import CARD, LANGUAGE, SITUATION, SUITE
+from tests.tiny import CARD, SITUATION, SUITE, TEMPLATES
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Dialog, Request
@@ -125,15 +125,19 @@ def _make_full(root: Path) -> None:
     (external / "other.csv").write_text(f"benchmark,version,model,score,source,date\n{lines}")
     aliases = "".join(f'["M{n}"]\nids = ["player-0{n}"]\nother = "M{n}"\n' for n in range(1, 5))
     (external / "aliases.toml").write_text(aliases)
-    sides = ('["character-1", "character-2"]', '["situation-1", "situation-2"]')
-    texts = {"pingpong_v2/synthetic": SUITE.replace('"strict"', '"judge-01", "judge-02"')}
-    texts["pingpong_v2/synthetic"] += LANGUAGE.format(language="en", characters=sides[0], situations=sides[1])
+    suite = SUITE.replace('"strict"', '"judge-01", "judge-02"').replace(
+        '"anna", "bruno"', '"character-1", "character-2"'
+    )
+    suite = suite.replace('"hello", "storm"', '"situation-1", "situation-2"')
+    texts = {"pingpong_v2/synthetic.toml": suite}
     for n, kind in enumerate(("common", "attack"), start=1):
-        texts[f"characters/en/character-{n}"] = CARD.format(name=f"Keeper {n}")
+        texts[f"characters/en/character-{n}.toml"] = CARD.format(name=f"Keeper {n}")
         text = SITUATION.format(title=f"Storm {n}", turns=4)
-        texts[f"situations/en/situation-{n}"] = text.replace('"common"', f'"{kind}"')
+        texts[f"situations/en/situation-{n}.toml"] = text.replace('"common"', f'"{kind}"')
+    for template in TEMPLATES.glob("*.jinja"):
+        texts[f"pingpong_v2/{template.name}"] = template.read_text()
     for inside, text in texts.items():
-        file = root / "prompts" / f"{inside}.toml"
+        file = root / "prompts" / inside
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text)
     build_site(

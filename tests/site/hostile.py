@@ -169,7 +169,10 @@ def _write_scene(tree: ResultsTree, cell: Cell, texts: tuple[str, ...], *, faile
         return
     for n, judge in enumerate(JUDGES):
         broken = n == 1 and cell.character == "CON"
-        verdicts = tuple(_verdict(turn, text) for turn, text in enumerate(texts, start=1))
+        refused = cell.character != "CON"  # whose scores count, so that the players can be compared
+        verdicts = tuple(
+            _verdict(turn, text, refused and turn == 3) for turn, text in enumerate(texts, start=1)
+        )
         tree.write_judgement(
             sealed(
                 Judgement(
@@ -190,11 +193,11 @@ def _write_scene(tree: ResultsTree, cell: Cell, texts: tuple[str, ...], *, faile
         )
 
 
-def _verdict(turn: int, text: str) -> TurnVerdict:
+def _verdict(turn: int, text: str, refused: bool) -> TurnVerdict:
     scores = {"in_character": 1 + turn % 5, "entertaining": 3, "fluency": 5}
     return TurnVerdict(
         turn=turn,
-        is_refusal=turn == 3,
+        is_refusal=refused,
         refusal_reason=text,
         scores=scores,
         reasons=dict.fromkeys(scores, text),
