@@ -143,7 +143,7 @@
   };
 
   const filter = () => {
-    const words = state.q.toLowerCase().split(/\s+/).filter(Boolean);
+    const words = state.find.toLowerCase().split(/\s+/).filter(Boolean);
     let left = 0;
     rows.forEach((row, n) => {
       const about = data.rows[n];
@@ -190,8 +190,8 @@
   };
 
   form.hidden = false;
-  form.addEventListener("change", (event) => changed(event.target !== fields.q));
-  fields.q.addEventListener("input", () => changed(false));
+  form.addEventListener("change", (event) => changed(event.target !== fields.find));
+  fields.find.addEventListener("input", () => changed(false));
   form.addEventListener("submit", (event) => event.preventDefault());
   form.addEventListener("reset", (event) => {
     event.preventDefault();

@@ -5,7 +5,7 @@
   const TURNS = 3;
   const form = document.querySelector("form[data-rc-search]");
   if (!form) return;
-  const { q, in: boards, player } = form.elements;
+  const { find, in: boards, player } = form.elements; // "q" in an address would open the search of the theme
   const said = document.querySelector("[data-rc-said]");
   const list = document.querySelector("[data-rc-hits]");
   const more = document.querySelector("[data-rc-more]");
@@ -61,7 +61,7 @@
   let asked = 0;
   let show = null;
   const search = async () => {
-    const words = q.value.trim();
+    const words = find.value.trim();
     const [language, board] = boards.value.split("/");
     const number = ++asked;
     more.hidden = true;
@@ -95,12 +95,12 @@
   const write = () => {
     const address = new URL(location.href);
     address.search = "";
-    for (const field of [q, boards, player]) if (field.value && field.selectedIndex !== 0) address.searchParams.set(field.name, field.value);
+    for (const field of [find, boards, player]) if (field.value && field.selectedIndex !== 0) address.searchParams.set(field.name, field.value);
     if (address.href !== location.href) history.replaceState(null, "", address);
   };
   const read = () => {
     const query = new URLSearchParams(location.search);
-    q.value = query.get("q") ?? "";
+    find.value = query.get("find") ?? "";
     for (const field of [boards, player]) {
       const wanted = [...field.options].findIndex((option) => option.value === query.get(field.name));
       field.selectedIndex = Math.max(wanted, 0);

@@ -82,10 +82,10 @@ def test_filters_by_size_and_text(watch: Watched, small_url: str, numbers: dict[
     small = [r["name"] for r in numbers["rows"] if size_of(r["parameters_billion"]) == "small"]
     assert _shown(page) == small
     page.locator("form .rc-button").click()
-    page.fill("input[name=q]", "player 02 BIRCH")
+    page.fill("input[name=find]", "player 02 BIRCH")
     assert _shown(page) == ["Player 02"]
     assert page.inner_text(".rc-count") == "1 of 3 players"
-    assert _query(page) == "?q=player+02+BIRCH"
+    assert _query(page) == "?find=player+02+BIRCH"
     assert watch.faults == []
 
 
@@ -108,7 +108,7 @@ def test_sorting_is_in_the_address(watch: Watched, small_url: str) -> None:
     [
         "?weights=<img src=x onerror=window.__pwned=1>&sort=constructor&dir=up&scoring=__proto__",
         "?family=gone&weighting=toString&size=%00&sort=interval",
-        f"?q={'x' * 101}",
+        f"?find={'x' * 101}",
     ],
 )
 def test_an_address_that_says_something_else_is_as_if_it_said_nothing(
@@ -199,12 +199,12 @@ def test_one_judge_shows_the_board_of_that_judge(
 def test_the_board_is_worked_by_keyboard_alone(watch: Watched, small_url: str) -> None:
     watch.base = small_url
     page = watch.open(BOARD)
-    page.locator("input[name=q]").focus()
+    page.locator("input[name=find]").focus()
     page.keyboard.type("player 03")
     assert _shown(page) == ["Player 03"]
     page.keyboard.press("Tab")
     page.keyboard.press("ArrowDown")
-    assert _query(page) == "?q=player+03&weights=open"
+    assert _query(page) == "?find=player+03&weights=open"
     for _ in range(30):
         page.keyboard.press("Tab")
         if page.evaluate("document.activeElement.parentElement.dataset.key === 'length'"):

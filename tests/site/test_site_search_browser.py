@@ -28,7 +28,7 @@ def test_the_search_finds_words_and_runs_nothing_hostile(
         thread = threading.Thread(target=server.serve_forever, daemon=True)
         thread.start()
         watch.base = f"http://127.0.0.1:{server.server_address[1]}/"
-        page = watch.open("search.html?q=isolated")
+        page = watch.open("search.html?find=isolated")
         hits = page.locator("[data-rc-hits] > li")
         hits.first.wait_for()
         found = page.locator("[data-rc-said]").inner_text()
@@ -38,7 +38,7 @@ def test_the_search_finds_words_and_runs_nothing_hostile(
         hits.nth(10).wait_for()
         page.select_option("select[name=player]", slug("CON"))
         page.locator("[data-rc-said]", has_text="2 conversations").wait_for()
-        page.locator("input[name=q]").fill("script onerror")
+        page.locator("input[name=find]").fill("script onerror")
         page.get_by_role("button", name="Search", exact=True).click()
         page.locator("[data-rc-hits] mark", has_text="script").first.wait_for()
         assert page.locator("[data-rc-hits]").locator("script, img, svg, iframe, form").count() == 0
@@ -57,7 +57,7 @@ def test_the_search_finds_words_and_runs_nothing_hostile(
 
 def test_without_an_index_or_a_server_the_page_says_so(watch: Watched, small_site: Path) -> None:
     watch.base = f"file://{small_site}/"
-    page = watch.open("search.html?q=kettle&in=en/synthetic")
+    page = watch.open("search.html?find=kettle&in=en/synthetic")
     assert "needs the site over HTTP" in page.locator("[data-rc-said]").inner_text()
     assert page.locator("select[name=in]").input_value() == "en/synthetic"
     assert watch.faults == []
