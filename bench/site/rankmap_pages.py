@@ -12,6 +12,7 @@ from bench.scores.rankmap import RankMap, board_rank_map
 from bench.site import paths
 from bench.site.context import BoardContext, Page
 from bench.site.svg import inline_figure
+from bench.site.text import plain
 from bench.slugs import slug
 
 
@@ -39,13 +40,14 @@ def _shown(context: BoardContext, rank_map: RankMap) -> dict[str, Any]:
     key = slug(rank_map.list_name)
     to = context.links(context.part_path("rank-maps"))
     links = {model.player: to.player(model.player) for model in rank_map.models}
+    names = {links[model.player]: plain(context.names[model.player], 80) for model in rank_map.models}
     about = f"Lines join each model's rank here to its rank there. {caption(rank_map)}. A table follows."
     return {
         "key": key,
         "map": rank_map,
         "caption": caption(rank_map),
         "ranks_note": bands_note(rank_map),
-        "figure": inline_figure(_figure(rank_map, "svg", links), f"{key}-figure", about),
+        "figure": inline_figure(_figure(rank_map, "svg", links), f"{key}-figure", about, names=names),
         "files": [(form.upper(), f"rank-maps/{key}.{form}") for form in (*FORMS, "json")],
     }
 

@@ -299,14 +299,13 @@ PAGES = (
 )
 
 
-PAIR = f"{FOLDER}/pairs/player-01~player-02"
+PAIR = f"{FOLDER}/pairs/player-01~player-03"
 OF_FULL = (
     f"{FOLDER}/rank-maps.html",
     f"{FOLDER}/head-to-head.html",
     f"{PAIR}/index.html",
     f"{PAIR}/character-1.situation-1.html",
     f"{FOLDER}/changes-of-board.html",
-    f"{FOLDER}/embed.html",
     "models/player-02.html",
     "search.html",
 )
