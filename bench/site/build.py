@@ -284,9 +284,7 @@ class _Build:
             players.append(result.summary)
         return frames_of(self.tree, place.suite, place.language, infos, rows), tuple(players)
 
-    def _contexts(
-        self, boards: Sequence[_Board], pages: Pages, written: Collection[str]
-    ) -> list[BoardContext]:
+    def _contexts(self, boards: Sequence[_Board], pages: Pages, own: Collection[str]) -> list[BoardContext]:
         folder = self.tree.root / FOLDER
         published = [load_published(folder, name) for name in published_lists(folder)]
         aliases = load_aliases(folder) if published else ()
@@ -324,7 +322,7 @@ class _Build:
                     aliases=joined,
                     studies=part_links(self.studies, place.suite, place.language),
                     changes=board_history(repository, place.suite, place.language),
-                    written=written,
+                    written=own,
                 )
             )
         return contexts

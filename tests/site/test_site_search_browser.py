@@ -46,7 +46,7 @@ def test_the_search_finds_words_and_runs_nothing_hostile(
         link = page.locator("[data-rc-hits] p a").first
         target = str(link.get_attribute("href"))
         assert re.fullmatch(
-            rf"{re.escape(watch.base)}boards/hostile/en/players/con/[\w.-]+\.html#t\d+", target
+            rf"{re.escape(watch.base)}boards/hostile/en/players/{slug('CON')}/[\w.-]+\.html#t\d+", target
         )
         link.click()
         page.locator(".rc-turn:target").wait_for()
