@@ -157,7 +157,7 @@ COMMANDS = {
     ),
     "query": Listed(
         "Results",
-        "export:query",
+        "query:query",
         "Ask a store of results by SQL.",
         ('bench query "SELECT player, avg(score) FROM scores WHERE counts GROUP BY player"',),
     ),

@@ -1,8 +1,7 @@
-"""``bench export`` and ``bench query``: results for other programs."""
+"""``bench export``: results for other programs."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,14 +10,13 @@ import click
 
 from bench.cli.cards import export_card_command
 from bench.cli.options import Places, complete_suites, places, private_option
-from bench.cli.output import form_of, forms, write
+from bench.cli.output import form_of
 from bench.errors import UserError
 
 if TYPE_CHECKING:
     from bench.results import ResultsTree
 
 TABLE_FORMS = ("csv", "jsonl", "parquet")
-QUERY_FORMS = ("table", "csv", "json", "markdown", "latex")
 FOLDER_FORMS = ("hf-dataset", "inspect", "every-eval-ever", "store")
 
 
@@ -161,38 +159,3 @@ def _write_folder(
     for name, data in files.items():
         write_atomically(output / name, data)
     click.echo(f"{len(files)} files in {output}")
-
-
-@click.command()
-@click.argument("sql", metavar="SQL")
-@click.option(
-    "--store", type=click.Path(path_type=Path), default="build/store", show_default=True, metavar="DIR"
-)
-@click.option("--most", type=click.IntRange(1), default=1000, show_default=True, help="Most rows to print.")
-@forms(*QUERY_FORMS)
-def query(sql: str, store: Path, most: int, form: str | None, output: Path | None) -> None:
-    """Ask a store of results by SQL.
-
-    `bench export --format store -o build/store` writes it. Its tables are `conversations`, `scores` and
-    `board`: each player's score and its mean by criterion, without intervals.
-    """
-    from bench.interop.store import query as run_query
-    from bench.tables import WRITERS, csv_table, shown, text_table
-
-    form = form_of(form, output, QUERY_FORMS)
-    columns, rows = run_query(store, sql, most)
-    if form == "csv":
-        write(csv_table(columns, rows), output)
-    elif form == "json":
-        named = [dict(zip(columns, row, strict=True)) for row in rows]
-        write(json.dumps(named, indent=2, ensure_ascii=False, default=str) + "\n", output)
-    else:
-        cells = [
-            [
-                shown(cell if isinstance(cell, (int, float)) else None if cell is None else str(cell))
-                for cell in row
-            ]
-            for row in rows
-        ]
-        words = {n for n in range(len(columns)) if any(isinstance(row[n], str) for row in rows)}
-        write(WRITERS.get(form, text_table)(columns, cells, words), output)

@@ -1,0 +1,47 @@
+"""``bench query``: SQL over a store of results."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from bench.cli.output import form_of, forms, write
+
+QUERY_FORMS = ("table", "csv", "json", "markdown", "latex")
+
+
+@click.command()
+@click.argument("sql", metavar="SQL")
+@click.option(
+    "--store", type=click.Path(path_type=Path), default="build/store", show_default=True, metavar="DIR"
+)
+@click.option("--most", type=click.IntRange(1), default=1000, show_default=True, help="Most rows to print.")
+@forms(*QUERY_FORMS)
+def query(sql: str, store: Path, most: int, form: str | None, output: Path | None) -> None:
+    """Ask a store of results by SQL.
+
+    `bench export --format store -o build/store` writes it. Its tables are `conversations`, `scores` and
+    `board`: each player's score and its mean by criterion, without intervals.
+    """
+    from bench.interop.sql import query as run_query
+    from bench.tables import WRITERS, csv_table, shown, text_table
+
+    form = form_of(form, output, QUERY_FORMS)
+    columns, rows = run_query(store, sql, most)
+    if form == "csv":
+        write(csv_table(columns, rows), output)
+    elif form == "json":
+        named = [dict(zip(columns, row, strict=True)) for row in rows]
+        write(json.dumps(named, indent=2, ensure_ascii=False, default=str) + "\n", output)
+    else:
+        cells = [
+            [
+                shown(cell if isinstance(cell, (int, float)) else None if cell is None else str(cell))
+                for cell in row
+            ]
+            for row in rows
+        ]
+        words = {n for n in range(len(columns)) if any(isinstance(row[n], str) for row in rows)}
+        write(WRITERS.get(form, text_table)(columns, cells, words), output)
