@@ -34,7 +34,7 @@ from bench.protocols import Protocol
 from bench.protocols.calls import Ask
 from bench.records import Usage
 from bench.run.batch_results import BatchResults
-from bench.run.plan import Plan
+from bench.run.plan import Plan, reasoning_each
 
 MOST_LINES = 50_000
 MOST_BYTES = 190_000_000
@@ -93,7 +93,8 @@ async def wanted(protocol: Protocol, plan: Plan, chat: Chat) -> list[Want]:
             if item.conversation is not None and protocol.catalog.provider_of(judge).batch:
                 prepared = await first_call(partial(protocol.judge, item.conversation, judge), chat)
                 if prepared is not None:
-                    tokens = protocol.estimate(item.cell)["judge"].completion_tokens
+                    reasoning = reasoning_each(protocol.catalog.model(judge)) or 0
+                    tokens = protocol.estimate(item.cell)["judge"].completion_tokens + round(reasoning)
                     wants.append(Want(prepared, judge, (item.cell, judge), tokens))
     return wants
 

@@ -77,11 +77,15 @@ def plan_text(proposal: Proposal, catalog: Catalog, results: Path, prompts: Prom
     with_model = Catalog(catalog.path, catalog.providers, catalog.models | {proposal.id: model})
     rows: list[list[str]] = []
     total: Decimal | None = Decimal(0)
+    silent: set[str] = set()
     for job in plan_suite(proposal.suite, Part(players=(proposal.id,)), results, with_model, prompts):
         for cost in estimate(job.plan, job.protocol):
             known = "unknown" if cost.cost is None else f"${cost.cost:.4f}"
             rows.append([job.name, cost.role, cost.model, f"{cost.calls:,}", known])
             total = None if total is None or cost.cost is None else total + cost.cost
+            silent |= {cost.model} if cost.reasoning_tokens is None else set()
     table = markdown_table(["board", "role", "model", "calls", "cost"], rows, {0, 1, 2})
     end = "unknown, because a price is not known" if total is None else f"about ${total:.2f}"
+    if silent:
+        end += f", without the reasoning of {', '.join(sorted(silent))}, whose length is unknown"
     return f"The entry `{proposal.id}` is in order. A run would take these calls:\n\n{table}\nTotal: {end}.\n"
