@@ -80,7 +80,7 @@ def rating_values(rating: Rating, compared: Iterable[tuple[str, str]]) -> dict[s
 
 def _sides(
     context: BoardContext, rating: Rating
-) -> list[tuple[str, Mapping[str, str], Mapping[str, Mapping[str, Tally]]]]:
+) -> Sequence[tuple[str, Mapping[str, str], Mapping[str, Mapping[str, Tally]]]]:
     """What each player won, tied and lost by criterion, character and situation: title, name of each column,
     and tallies by player and column."""
     made = []

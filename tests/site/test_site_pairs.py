@@ -114,9 +114,14 @@ def test_imported_comparisons_have_a_board_and_a_page_for_each_pair(tmp_path: Pa
     names = ["<script>alert(1)</script>", "two", "three", "four", "five"]
     met = ((0, 1, 2), (1, 0, -1), (0, 1, 0), (1, 2, 1), (2, 1, -1), (3, 4, 1))
     lines = [ComparedLine(f"q{n}", "a judge", names[i], names[j], m) for n, (i, j, m) in enumerate(met)]
-    about = {"title": "Other <i>bench</i>", "language": "ja", "url": "https://example.org", "commit": "1"}
-    digest = hashlib.sha256(csv_of_compared(lines)).hexdigest()
-    source = ComparedSource(**about, licence="MIT", digest=digest)
+    source = ComparedSource(
+        title="Other <i>bench</i>",
+        language="ja",
+        url="https://example.org",
+        commit="1",
+        licence="MIT",
+        digest=hashlib.sha256(csv_of_compared(lines)).hexdigest(),
+    )
     tree = ResultsTree(tmp_path / "results")
     table = ComparedTable("other", source, tuple(lines))
     write_folder(compared_folder(tree, "other"), compared_files(table))
