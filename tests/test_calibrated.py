@@ -95,6 +95,26 @@ def test_simulated_intervals_cover_and_the_judges_bias_is_gone(rated: int, repea
     assert abs(float(np.mean([one.score for one in made])) - 3.5) < 0.03
 
 
+def test_intervals_hold_for_these_characters_and_are_too_narrow_for_others() -> None:
+    """Characters and situations each vary a third as much as single scenes, as the method page says."""
+    rng = np.random.default_rng(5)
+    these = others = 0
+    for _ in range(300):
+        effects = rng.normal(0, 0.245, (8, 1)) + rng.normal(0, 0.245, (1, 8))
+        truth = 3.5 + effects.ravel() + rng.normal(0, 0.45, 64)
+        judges = 4.1 + 0.5 * (truth - 3.5) + rng.normal(0, 0.4, 64)
+        people = np.full(64, np.nan)
+        drawn = rng.choice(64, 16, replace=False)
+        people[drawn] = truth[drawn] + rng.normal(0, 0.4, 16)
+        made = calibrated(judges, people, list(range(64)))
+        assert made.low is not None
+        assert made.high is not None
+        these += made.low <= truth.mean() <= made.high
+        others += made.low <= 3.5 <= made.high
+    assert these / 300 > 0.93
+    assert 0.86 < others / 300 < 0.94
+
+
 # Samples
 
 

@@ -76,6 +76,7 @@ def calibrated(judges: Array, people: Array, scenes: Sequence[Hashable]) -> Cali
     clipped to 0..1; score w mean_N(f) + mean_n(y - w f); variance w^2 Var(f)/N + Var(y - w f)/n
     + 2 w (Cov(y, f) - w Var f)/N; Student's t with n - 1 degrees of freedom (of scenes). A weight that is
     estimated, not clipped, costs one more: without that, 8 to 12 rated conversations cover 91 to 94 percent.
+    The interval holds for these characters and situations: it does not cluster by either.
     """
     groups, drawn = pd.factorize(pd.Series(list(scenes), dtype="object"))[0], ~np.isnan(people)
     f, y, own = judges[drawn], people[drawn], groups[drawn]
