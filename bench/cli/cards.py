@@ -132,5 +132,10 @@ def export_card_command(name: str, language: str, output: Path | None, where: Pl
     An imported card is written with every field that it came with, and with your changes.
     """
     from bench.interop.card_import import export_card
+    from bench.suites import Card, read_entry
+    from bench.suites.layers import entries_in
 
     click.echo(export_card(where.layers, language, name, output or Path(f"{name}.json")))
+    path = entries_in(where.layers, "characters", language)[name]
+    if read_entry(Card, path, path.parents[2]).private:
+        click.echo("The card has no licence: do not publish it.", err=True)

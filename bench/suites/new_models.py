@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -34,16 +35,19 @@ def add_models(
 ) -> list[str]:
     """Append entries to the catalogue at ``path``, and return their ids.
 
-    ``identity`` and ``name`` are for a single entry. Raises CatalogError if an id is taken or unusable; then
-    nothing is written.
+    ``identity`` and ``name`` are for a single entry. A name that another model has gets the id too. Raises
+    CatalogError if an id is taken or unusable; then nothing is written.
     """
     if len(models) > 1 and (identity or name):
         raise CatalogError("--id and --name are for one model", hint="Choose it with --model.")
     parts: list[str] = []
     added: list[str] = []
+    names = Counter([*(str(new.model["name"]) for new in models), *(m.name for m in catalog.models.values())])
     for new in models:
         entry = dict(new.model) | ({"name": name} if name else {})
         key = identity or new.id
+        if not name and names[str(entry["name"])] > 1:  # two versions of one model
+            entry["name"] = f"{entry['name']} ({key})"
         if key in catalog.models or key in added or not ENTRY_ID.fullmatch(key):
             fault = (
                 f"there is a model {key!r} already"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ import pytest
 from bench.catalog import load_catalog
 from bench.interop.card_files import card_bytes
 from bench.suites import load_suite
+from bench.suites.new_models import NewModel, add_models
 from tests.cli.conftest import Bench
 from tests.local.test_gguf_files import gguf_bytes
 from tests.scripted_server import THOUGHT, ScriptedServer
@@ -165,6 +167,13 @@ def test_models_of_a_server_are_added(bench: Bench, tiny: Tiny, server: Scripted
     ended = bench("new", "model", server.url, "--model", "nothing", *tiny.options())
     assert ended.status == 1
     assert tiny.models.read_bytes() == before
+
+
+def test_two_versions_of_a_model_have_names_of_their_own(tiny: Tiny) -> None:
+    both = [NewModel(f"v{n}", {"provider": "plain", "model": f"v{n}", "name": "Same"}) for n in (1, 2)]
+    add_models(tiny.models, tiny.catalog(), both)
+    add_models(tiny.models, tiny.catalog(), [replace(both[0], id="v3")], name="Same")
+    assert [tiny.catalog().models[f"v{n}"].name for n in (1, 2, 3)] == ["Same (v1)", "Same (v2)", "Same"]
 
 
 def test_two_model_files_are_compared(bench: Bench, tiny: Tiny, server: ScriptedServer) -> None:
