@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 import sys
 import time
 from collections import Counter
@@ -16,8 +15,9 @@ from pathlib import Path
 import pytest
 
 from bench import cli
+from tests.forked import Forked
 from tests.scripted_server import ScriptedServer
-from tests.tiny import CALLS, ROOT, Tiny, make_tiny
+from tests.tiny import CALLS, Tiny, make_tiny
 
 READERS: dict[str, list[str]] = {
     "board": ["board", "SUITE", "-l", "LANGUAGE"],
@@ -133,7 +133,7 @@ def ran(bench: Bench, tiny: Tiny) -> Tiny:
     return tiny
 
 
-Start = Callable[..., subprocess.Popen[str]]
+Start = Callable[..., Forked]
 
 
 @pytest.fixture
@@ -141,24 +141,15 @@ def start(tmp_path: Path) -> Iterator[Start]:
     """Start ``bench`` with the given words in its own process, which ends with the test."""
     with ExitStack() as stack:
 
-        def begin(*words: str) -> subprocess.Popen[str]:
-            process = subprocess.Popen(
-                [sys.executable, "-m", "bench.cli", *words],
-                cwd=tmp_path,
-                env={k: v for k, v in os.environ.items() if not k.endswith("_API_KEY")}
-                | {"PYTHONPATH": str(ROOT)},
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                text=True,
-            )
-            stack.enter_context(process)
+        def begin(*words: str) -> Forked:
+            process = Forked(*words, cwd=tmp_path)
             stack.callback(process.kill)
             return process
 
         yield begin
 
 
-def wait_for(process: subprocess.Popen[str], sign: Callable[[], object]) -> None:
+def wait_for(process: Forked, sign: Callable[[], object]) -> None:
     """Return once ``sign`` is true, while the process runs."""
     deadline = time.monotonic() + START_SECONDS
     while not sign():

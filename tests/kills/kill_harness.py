@@ -9,13 +9,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 import random
-import resource
 import signal
 import sqlite3
 import subprocess
-import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -24,8 +21,9 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from bench.run.run_suite import run_suite
+from tests.forked import Forked
 from tests.scripted_server import Answer, ScriptedServer, Seen, plausible
-from tests.tiny import ROOT, Tiny, bytes_below, edit, make_tiny
+from tests.tiny import Tiny, bytes_below, edit, make_tiny
 
 Way = Literal["kill", "interrupt", "terminate", "full disk", "hang up"]
 WAYS: tuple[Way, ...] = get_args(Way)
@@ -69,26 +67,12 @@ class Ended:
     err: str
 
 
-def command(tiny: Tiny, *more: str, largest_file: int | None = None) -> subprocess.Popen[str]:
+def command(tiny: Tiny, *more: str, largest_file: int | None = None) -> Forked:
     """`bench run tiny` as a process; no file of it can grow beyond ``largest_file`` bytes."""
-
-    def full() -> None:
-        assert largest_file is not None
-        resource.setrlimit(resource.RLIMIT_FSIZE, (largest_file, largest_file))
-
-    return subprocess.Popen(
-        [sys.executable, "-m", "bench.cli", "run", "tiny", *tiny.options(), *more],
-        cwd=tiny.root,
-        env={k: v for k, v in os.environ.items() if not k.endswith("_API_KEY")} | {"PYTHONPATH": str(ROOT)},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        preexec_fn=None if largest_file is None else full,
-    )
+    return Forked("run", "tiny", *tiny.options(), *more, cwd=tiny.root, largest_file=largest_file)
 
 
-def ended(process: subprocess.Popen[str]) -> Ended:
+def ended(process: Forked) -> Ended:
     """How a command ended, which it does."""
     try:
         out, err = process.communicate(timeout=PATIENCE)
@@ -96,6 +80,7 @@ def ended(process: subprocess.Popen[str]) -> Ended:
         process.kill()
         process.communicate()
         raise
+    assert process.returncode is not None
     return Ended(process.returncode, out, err)
 
 
