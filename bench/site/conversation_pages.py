@@ -143,11 +143,11 @@ class ConversationWriter:
 
     def _is_made(self, name: str, inputs: str) -> bool:
         """Whether the page is there already, as it would be made."""
-        stamp = self._stamps.get(name)
-        if stamp is None or stamp.inputs != inputs:
+        stamp, path = self._stamps.get(name), self._setup.output / name
+        if stamp is None or stamp.inputs != inputs or path.is_symlink():
             return False
         try:
-            return digest_of((self._setup.output / name).read_bytes()) == stamp.page
+            return digest_of(path.read_bytes()) == stamp.page
         except OSError:
             return False
 

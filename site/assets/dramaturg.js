@@ -57,7 +57,8 @@
         const order = numeric ? Number(x) - Number(y) : collator.compare(x, y);
         return descending ? -order : order;
       };
-      body.append(...[...first].sort(compare));
+      const sorted = [...first].sort(compare);
+      if (sorted.some((row, n) => body.rows[n] !== row)) body.append(...sorted);
       heads.forEach((head, n) => {
         if (n === column) head.setAttribute("aria-sort", descending ? "descending" : "ascending");
         else head.removeAttribute("aria-sort");
