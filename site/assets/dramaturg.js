@@ -71,6 +71,7 @@
       button.className = "rc-sort";
       button.append(...head.childNodes);
       head.append(button);
+      head.dataset.rcSorts = ""; // for the style sheet: looking for the button would cost every change of the table
       button.addEventListener("click", () => {
         const now = head.getAttribute("aria-sort");
         const downFirst = head.dataset.sort === "number" && column > 0;
