@@ -170,10 +170,18 @@ def _design(data: Comparisons) -> tuple[Array, tuple[str, ...]]:
     linear = players
     names: list[str] = []
     for name, column in effects.items():
-        rest = column - linear @ np.linalg.lstsq(linear, column, rcond=None)[0]
+        rest = _apart(linear, _apart(linear, column))  # twice, as once leaves an error of rounding
         if np.linalg.norm(rest) > IDENTIFIED * np.linalg.norm(column):
             linear, names = np.column_stack([linear, column]), [*names, name]
     return linear, tuple(names)
+
+
+def _apart(linear: Array, column: Array) -> Array:
+    """The part of ``column`` that the columns of ``linear`` do not explain. By their products, which takes a
+    tenth of the time of least squares over all verdicts."""
+    inverse = np.linalg.pinv(linear.T @ linear, rcond=1e-10, hermitian=True)
+    rest: Array = column - linear @ (inverse @ (linear.T @ column))
+    return rest
 
 
 class _Cumulative:
