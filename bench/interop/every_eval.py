@@ -42,8 +42,14 @@ def every_eval_files(
         title: Title of the suite.
         catalog: Names of judges, where they are known.
 
-    Their time is now, or that of the variable SOURCE_DATE_EPOCH. Raises UserError without a score.
+    Their time is now, or that of the variable SOURCE_DATE_EPOCH. Raises UserError without a score, and for
+    scores that another project published.
     """
+    if any(loaded.source is not None for loaded in boards):
+        hint = "Export a table: -o x.csv."
+        raise UserError(
+            "another project published these scores, and may exchange them", where=title, hint=hint
+        )
     made = os.environ.get("SOURCE_DATE_EPOCH", "")
     now = made if made.isdecimal() else str(int(time.time()))
     results: dict[str, list[dict[str, Any]]] = {}
