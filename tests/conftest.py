@@ -46,18 +46,30 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
 
 
 LONGEST = (
-    "cli/test_cli_run.py",
-    "site/test_site_browser.py",
     "site/test_site_board_browser.py",
-    "site/test_site_build.py",
+    "site/test_site_browser.py",
     "cluster/test_cluster_runs.py",
-    "kills/test_kills.py",
-    "site/test_site_human.py",
-    "site/test_site_pages.py",
-    "faults/test_fault_bench.py",
-    "agreement/test_agreement_truth.py",
     "local/test_embedded.py",
+    "site/test_site_build.py",
+    "site/test_site_layout_browser.py",
+    "site/test_site_rescore.py",
     "cli/test_cli_topics.py",
+    "agreement/test_agreement_study.py",
+    "scores/test_scores_judges_sampled.py",
+    "tests/test_comparing.py",
+    "site/test_site_human.py",
+    "cli/test_cli_scripted_truth.py",
+    "faults/test_fault_bench.py",
+    "tests/test_diff.py",
+    "kills/test_kills.py",
+    "site/test_site_pages.py",
+    "cli/test_cli_batches.py",
+    "agreement/test_agreement_cli.py",
+    "local/test_gguf_serving.py",
+    "tests/test_committing.py",
+    "scores/test_scores_board.py",
+    "scores/test_scores_components.py",
+    "audit/test_audit_protocols.py",
 )
 """Files that take longest. They start first, so that no worker is left alone with one of them at the end."""
 
