@@ -7,9 +7,9 @@ that does not apply is None, never zero: see :data:`MEASURES`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from itertools import chain, pairwise, product
 from pathlib import Path
 from typing import Annotated
@@ -242,15 +242,35 @@ def _user_side() -> re.Pattern[str]:
     )
 
 
-def speaks_for_user(text: str, language: str) -> bool | None:
+_LABEL = re.compile(r"^[\s*_>#\"\[({-]*([^\n:\uff1a\"]{1,40}?)[\s*_\])}]*[:\uff1a]", re.MULTILINE)
+"""A line that says who speaks."""
+
+
+@lru_cache(maxsize=1024)
+def user_labels(card: str, character: str) -> frozenset[str]:
+    """What a card's sample dialogue calls the user: the label of a line right before a line of the character.
+
+    Labels that share a word with the character's name belong to it, or to another character of a group.
+    """
+    own, lines = set(words(character)), [line for line in plain_text(card).splitlines() if line.strip()]
+    labels = [found[1].strip() if (found := _LABEL.match(line)) else "" for line in lines]
+    its = [not own.isdisjoint(words(label)) for label in labels]
+    return frozenset(labels[n] for n in range(len(lines) - 1) if labels[n] and its[n + 1] and not its[n])
+
+
+def speaks_for_user(text: str, language: str, labels: Collection[str] = ()) -> bool | None:
     """Whether an answer writes what the user says or does. None if the language has no list.
 
-    Signs: a line labelled as the user's ("User: ..."), marks of a chat template, an action of the user
-    between asterisks (*you nod*), and quoted speech with "you say".
+    Signs: a line labelled as the user's ("User: ...", or one of the card's own ``labels`` from
+    :func:`user_labels`), marks of a chat template, an action of the user between asterisks (*you nod*), and
+    quoted speech with "you say".
     """
     if phrase_file(language) is None:
         return None
-    return any(mark in text for mark in _MARKS) and _user_side().search(plain_text(text)) is not None
+    plain = plain_text(text)
+    if labels and any(found[1].strip() in labels for found in _LABEL.finditer(plain)):
+        return True
+    return any(mark in text for mark in _MARKS) and _user_side().search(plain) is not None
 
 
 # Script
@@ -333,7 +353,8 @@ def measures_of(conversation: Conversation, texts: Texts | None) -> Values:
     total = sum(map(len, texts.tokens))
     every = list(chain.from_iterable(texts.tokens))
     foreign = in_other_script(every, language, conversation.scene.card)
-    user = [speaks_for_user(text, language) for text in answers]
+    labels = user_labels(conversation.scene.card, conversation.scene.character_name)
+    user = [speaks_for_user(text, language, labels) for text in answers]
     return (
         total,
         len(answers[0]),

@@ -28,6 +28,7 @@ from bench.scores.measures import (
     speaks_for_user,
     stock_phrases,
     texts_of,
+    user_labels,
     words,
 )
 from bench.scores.player_measures import across, player_measures, turn_lengths
@@ -219,6 +220,26 @@ def test_a_phrase_that_cannot_be_looked_up_is_refused(text: str) -> None:
 def test_speaking_for_the_user_is_seen_by_its_signs(text: str, speaks: bool) -> None:
     assert speaks_for_user(text, "en") is speaks
     assert speaks_for_user(text, "ru") is speaks
+
+
+def test_the_card_says_what_else_the_user_is_called() -> None:
+    card = """Age: 40
+    Wants: cream
+
+    How you talk:
+    Traveller: How did it end?
+    **The Cat**: *washes* End?
+    Traveller: How soft you are!
+    Cat: A technical term."""
+    labels = user_labels(card, "The Learned Cat")
+    assert labels == {"traveller"}  # not the fields of the card
+    assert speaks_for_user("*yawns*\n**Traveller:** Tell me more.", "en", labels) is True
+    assert speaks_for_user("Wants: nothing. A traveller: no more.", "en", labels) is False
+    assert speaks_for_user("Traveller: Tell me more.", "en") is False
+    assert user_labels("User: Hm?\nSancho: My lord!\nDon Quixote: Onward!", "Don Quixote and Sancho") == {
+        "user"
+    }
+    assert user_labels("A card without a sample: none.", "The Learned Cat") == frozenset()
 
 
 # Another script
