@@ -6,6 +6,7 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -45,9 +46,14 @@ def modules() -> Iterator[tuple[str, Path]]:
             yield part, path
 
 
+@cache
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
 def imported(path: Path) -> Iterator[tuple[int, str]]:
     """(line, top-level part of bench) of every import, those inside functions too."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(parsed(path)):
         names: list[str] = []
         if isinstance(node, ast.ImportFrom) and node.module:
             names = [node.module]
@@ -79,7 +85,7 @@ def test_no_import_cycle() -> None:
     graph: dict[str, set[str]] = {}
     for path in PACKAGE.rglob("*.py"):
         name = ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
-        tree = ast.parse(path.read_text(encoding="utf-8"))
+        tree = parsed(path)
         top = [node for node in tree.body if isinstance(node, (ast.Import, ast.ImportFrom))]
         graph[name] = set()
         for node in top:
@@ -100,7 +106,7 @@ def test_no_module_and_no_function_is_too_long() -> None:
         text = path.read_text(encoding="utf-8")
         if text.count("\n") > MOST_LINES:
             long.append(f"{path.relative_to(ROOT)}: {text.count(chr(10))} lines")
-        for node in ast.walk(ast.parse(text)):
+        for node in ast.walk(parsed(path)):
             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
                 lines = (node.end_lineno or node.lineno) - node.lineno + 1
                 if lines > MOST_FUNCTION_LINES:
