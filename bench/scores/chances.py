@@ -20,7 +20,8 @@ def chances(
     Characters and situations are resampled; players that tie share the place. Resampling both counts the
     noise of single scenes more than once, so deviations are scaled until a difference of two players varies
     by ``pair_variance``, the mean clustered variance over pairs. ``added``: variance that sampling judges
-    adds to each player's mean; None for these judges. Returns None if the variance is unknown.
+    adds to each player's mean; None for these judges. Returns None if the variance is unknown, or if no
+    resample shows it.
     """
     if pair_variance is None or len(scores.players) < 2:
         return None
@@ -33,6 +34,8 @@ def chances(
     deviations = drawn - means
     relative = deviations - deviations.mean(axis=1, keepdims=True)
     varies = 2 * float(relative.var(axis=0).sum()) / (len(have) - 1)
+    if varies == 0 < pair_variance:
+        return None
     drawn = means + deviations * np.sqrt(pair_variance / varies if varies > 0 else 0.0)
     if added is not None:
         drawn += _normals("judges", seed, resamples, len(have)) * np.sqrt(added)
@@ -41,11 +44,11 @@ def chances(
 
 
 def _scene_weights(have: npt.NDArray[np.bool_], resamples: int, seed: int) -> Array:
-    """How often each scene is drawn (resamples x scenes). If each situation belongs to one character, only
-    characters are drawn."""
+    """How often each scene is drawn (resamples x scenes). If each situation belongs to one of several
+    characters, only characters are drawn."""
     _, characters, situations = have.shape
     weights = draw_counts(stable_stream("chances", "characters", seed), characters, resamples)[:, :, None]
-    if (have.any(axis=0).sum(axis=0) > 1).any():
+    if characters == 1 or (have.any(axis=0).sum(axis=0) > 1).any():
         weights = (
             weights
             * draw_counts(stable_stream("chances", "situations", seed), situations, resamples)[:, None]

@@ -221,6 +221,19 @@ def test_chances_are_those_of_the_error_of_the_differences() -> None:
     assert wider[0] == pytest.approx(stats.norm.cdf(difference / (3 * variance) ** 0.5), abs=0.04)
 
 
+@pytest.mark.parametrize(("characters", "situations"), [(1, 12), (12, 1)])
+def test_chances_with_one_character_or_one_situation_vary_with_the_other(
+    characters: int, situations: int
+) -> None:
+    values = np.random.default_rng(4).normal(0, 0.5, (2, characters, situations))
+    error = clustered((values[0] - values[1])[None])
+    difference, variance = float(error.mean[0]), float(error.variance[0])
+    first, _ = chances(grid_of(values), variance, None, 4000, 0) or ([], [])
+    assert first[0] == pytest.approx(stats.norm.cdf(difference / variance**0.5), abs=0.04)
+    assert 0.01 < first[0] < 0.99
+    assert chances(grid_of(values[:, :1, :1]), 0.01, None, 100, 0) is None  # one scene shows no variation
+
+
 def test_published_scores_give_the_reference_figures() -> None:
     """Counts and errors of an independent implementation (see the README of the published scores)."""
     frames = load_board(ROOT / "results", "japanese-rp-bench", "ja", prompts=ROOT / "prompts").frames
