@@ -23,7 +23,7 @@ from bench.protocols.items import ItemProtocol
 from bench.protocols.verdicts import Reading
 from bench.records import Cell, Conversation, Failure, Judgement, Message, Role, Scene, TurnVerdict
 from bench.replies import json_object
-from bench.replies.patterns import pattern_fault
+from bench.replies.patterns import never_matched, pattern_fault
 from bench.replies.probes import Judged, Kind, judged
 from bench.replies.values import boolean, reason
 from bench.suites.lorebook import lore_of
@@ -67,6 +67,11 @@ class Probe(Entry):
         for pattern in (*self.accept, *self.reject):
             if fault := pattern_fault(pattern):
                 raise ValueError(f"pattern {pattern!r}: {fault}")
+            if lost := never_matched(pattern):
+                raise ValueError(
+                    f"pattern {pattern!r}: {lost!r} never matches, because answers are searched in lower case,"
+                    " with е for ё and ss for ß"
+                )
         return self
 
     @property

@@ -8,6 +8,7 @@ import warnings
 from dataclasses import dataclass
 from functools import cache
 
+from bench.replies.probes import normalised
 from bench.replies.unspaced import UNSPACED
 
 LONG = 10
@@ -27,6 +28,8 @@ _TOKEN = re.compile(
     re.DOTALL,
 )
 _QUANTIFIER = re.compile(r"([*+?])\??|\{(\d*)(,?)(\d*)\}\??")
+_ESCAPES = re.compile(r"\\.|\(\?P?<\w+>|\(\?#[^)]*\)")
+"""Where a capital letter is not one that is looked for."""
 _CHOICE = r"(?:[^\W_]|[ ,'-])+(?:\|(?:[^\W_]|[ ,'-])+)*"
 PLAIN = re.compile(
     rf"(?:\(\?#neg\))?(?:\\b|\(\?<!\\d\))?(?:[^\W_]|\(\?:{_CHOICE}\))(?!\?)"
@@ -62,6 +65,12 @@ def pattern_fault(pattern: str) -> str:
     if any(match.start() == match.end() for text in ("", _SAMPLE) for match in compiled.finditer(text)):
         return "matches the empty string"
     return ""
+
+
+def never_matched(pattern: str) -> str:
+    """The letters of a pattern that normalised answers do not have, so that it may never match."""
+    letters = filter(str.isalpha, set(_ESCAPES.sub("", pattern)))
+    return "".join(sorted(c for c in letters if normalised(c) != c))
 
 
 def _slow(tokens: list[str]) -> str:

@@ -14,7 +14,7 @@ from bench.errors import CatalogError
 from bench.items import Item, read_probes
 from bench.protocols.card_probes import Probe
 from bench.replies import patterns
-from bench.replies.patterns import pattern_fault
+from bench.replies.patterns import never_matched, pattern_fault
 from bench.replies.probes import LONGEST, in_language, judged, normalised
 from bench.suites import load_suite
 from bench.suites.lorebook import entered
@@ -453,3 +453,8 @@ def test_a_mistake_in_a_probe_is_named_with_file_and_line(
     assert "ann.toml" in line
     if "probes" not in said:
         assert "ann.toml:10" in line
+
+
+def test_letters_that_normalised_answers_do_not_have_are_named() -> None:
+    assert never_matched(r"\bBergen\b|(?P<Place>ёлка)\S\W|straße|Ünter(?#Note)") == "BÜßё"
+    assert never_matched(r"\bbergen\B[^\W\d_]+ - 'елка' über strasse 梅さん \"```\"") == ""
