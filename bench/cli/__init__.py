@@ -190,7 +190,7 @@ COMMANDS = {
     "site": Listed(
         "Site",
         "website:site",
-        "Build the website, or serve a built one.",
+        "Build the website, or index or serve a built one.",
         ("bench site build", "bench site serve --port 8000"),
     ),
     "audit": Listed(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -149,6 +150,11 @@ def _board_text(loaded: LoadedBoard, form: str, judges_as: JudgesAs | None) -> s
     return f"{head}{table}{rest}{stale}\n"
 
 
+def _print_left_out(reasons: Iterable[str]) -> None:
+    for reason in reasons:
+        click.echo(f"left out: {reason}")
+
+
 @click.command("commit-results")
 @click.option("--dry-run", is_flag=True, help="Show what would be committed; change nothing.")
 @listing("text")
@@ -168,14 +174,15 @@ def commit_results(dry_run: bool, form: str, where: Places) -> None:
 
     tree, suites = where.evidence(), all_suites(where.layers)
     ready, left = committable(tree, suites)
+    if form == "text":
+        _print_left_out(left)  # before git is asked, which may fail
     made = git_commit(tree, ready, suites, where.models, dry_run=dry_run)
-    left += [f"{board}: git ignores it" for board in made.ignored] + list(made.impossible)
+    boards = [f"{board}: git ignores it" for board in made.ignored] + list(made.impossible)
     if form == "json":
         committed = bool(made.message) and not dry_run
-        print_json({"message": made.message, "committed": committed, "left_out": left})
+        print_json({"message": made.message, "committed": committed, "left_out": left + boards})
         return
-    for reason in left:
-        click.echo(f"left out: {reason}")
+    _print_left_out(boards)
     if not made.message:
         seen = {(player.suite, player.language) for player in ready}
         why = "what is complete has been committed before" if ready else "no player is complete and valid"

@@ -16,7 +16,7 @@ OUTPUT = click.option(
 
 @click.group(cls=Suggesting)
 def site() -> None:
-    """Build the website; index or serve a built one."""
+    """Build the website, or index or serve a built one."""
 
 
 @site.command()
@@ -61,7 +61,7 @@ def build(output: str, site_url: str, source_url: str, private: bool, where: Pla
 @OUTPUT
 @places
 def index(output: str, where: Places) -> None:
-    """Index the conversations of a built website, for its page *Search the conversations*.
+    """Index a built website for its search.
 
     Needs Pagefind (`make search`). A build that changes a conversation deletes the index: run this after it.
     """

@@ -69,8 +69,8 @@ class Probe(Entry):
                 raise ValueError(f"pattern {pattern!r}: {fault}")
             if lost := never_matched(pattern):
                 raise ValueError(
-                    f"pattern {pattern!r}: {lost!r} never matches, because answers are searched in lower case,"
-                    " with е for ё and ss for ß"
+                    f"pattern {pattern!r}: {lost!r} never matches: answers are searched in lower case, with"
+                    " е for ё and ss for ß"
                 )
         return self
 

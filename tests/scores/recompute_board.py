@@ -7,7 +7,7 @@ from pathlib import Path
 from statistics import fmean, median
 from typing import Any
 
-GAPS = {"pingpong_v2": 6, "pingpong_v1": 13.5, "human_likeness": 150, "card_probes": 1.5}
+GAPS = {"pingpong_v1": 13.5, "human_likeness": 150, "card_probes": 1.5}  # and 6 for all others
 
 
 def player_numbers(folder: Path, board: Any) -> Any:
@@ -39,7 +39,7 @@ def ranking(means: Any, lengths: Any, board: Any, weights: Any) -> dict[str, dic
     score = {p: fmean(by_criterion, weights) for p, by_criterion in means.items() if by_criterion}
     norm, middle = dict(score), median([lengths[p] for p in score])
     for p in score:
-        if board["protocol"] == "pingpong_v2":
+        if board["protocol"] not in GAPS:
             norm[p] *= max(0.93, min(1, 1 + 0.07 * (middle / lengths[p] - 1)))
         elif board["protocol"] == "pingpong_v1":
             span = max(score.values()) - min(score.values())
@@ -47,7 +47,7 @@ def ranking(means: Any, lengths: Any, board: Any, weights: Any) -> dict[str, dic
     rows, leader = {}, 10**9
     for place, p in enumerate(sorted(score, key=lambda p: (-round(norm[p], 6), -round(score[p], 6), p)), 1):
         printed = round(100 * float(f"{round(norm[p], 6):.2f}"))
-        if leader - printed > GAPS[board["protocol"]]:
+        if leader - printed > GAPS.get(board["protocol"], 6):
             leader, rank = printed, place
         rows[p] = {"rank": rank, "length_norm_score": round(norm[p], 6), "score": round(score[p], 6)}
     return rows

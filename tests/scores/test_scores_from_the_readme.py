@@ -32,7 +32,8 @@ def recomputed(folder: Path, board: dict[str, Any]) -> dict[str, dict[str, Any]]
             "conversations": talks,
             "conversations_scored": scored,
             "means": means,
-            "weightings": {},
+            "weightings": {name: dict.fromkeys(WEIGHTED) for name in board["weightings"]},
+            **dict.fromkeys(WEIGHTED),  # a player whose conversations were all refused has none of them
         }
     means = {player: row.pop("means") for player, row in rows.items()}
     lengths = {player: row["avg_length"] for player, row in rows.items()}
