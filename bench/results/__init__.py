@@ -109,7 +109,7 @@ class ResultsTree:
         """The folder of a board. Raises UserError for a hidden suite: all records are below this folder."""
         if self.hidden:
             self.check_public(suite)
-        return self.root / slug(suite) / slug(language)
+        return self.root / f"{slug(suite)}/{slug(language)}"
 
     def check_public(self, suite: str) -> None:
         """Raise UserError for a hidden suite."""
@@ -125,11 +125,11 @@ class ResultsTree:
 
     def conversation_path(self, cell: Cell) -> Path:
         folder = self.player_folder(cell.suite, cell.language, cell.player)
-        return folder / "conversations" / _cell_file(cell)
+        return folder / f"conversations/{_cell_file(cell)}"
 
     def judgement_path(self, cell: Cell, judge: str) -> Path:
         folder = self.player_folder(cell.suite, cell.language, cell.player)
-        return folder / "judgements" / slug(judge) / _cell_file(cell)
+        return folder / f"judgements/{slug(judge)}/{_cell_file(cell)}"
 
     def audio_path(self, cell: Cell, audio: Audio) -> Path:
         folder = self.player_folder(cell.suite, cell.language, cell.player)
@@ -346,7 +346,8 @@ def _json_files(folder: Path, repeat: int | None) -> list[Path]:
     if not folder.is_dir():
         return []
     paths = (path for path in folder.iterdir() if path.suffix == ".json" and path.name[0] != ".")
-    return sorted(path for path in paths if repeat in (None, repeat_in(path)))
+    found = (path for path in paths if repeat in (None, repeat_in(path)))
+    return sorted(found, key=lambda path: path.name)
 
 
 def repeat_in(path: Path) -> int:

@@ -110,11 +110,10 @@ def player_rows(
     seen: set[tuple[str, str, int, str]] = set()
     for judgement in filter(counted, judgements):
         scene = (judgement.character, judgement.situation, judgement.repeat)
-        path = tree.judgement_path(judgement, judgement.judge)
         if (*scene, judgement.judge) in seen:
-            raise _twice(path)
+            raise _twice(tree.judgement_path(judgement, judgement.judge))
         seen.add((*scene, judgement.judge))
-        rows.scores += _score_rows(len(rows.judgements), judgement, path)
+        rows.scores += _score_rows(len(rows.judgements), judgement, tree)
         rows.flaws += [(player, *scene, judgement.judge, *count) for count in flaw_counts(judgement)]
         values = _judgement_values(judgement, talks.get(scene))
         rows.judgements.append((player, *scene, judgement.judge, *values))
@@ -185,16 +184,20 @@ def _judgement_values(judgement: Judgement, conversation: Conversation | None) -
     )
 
 
-def _score_rows(index: int, judgement: Judgement, path: Path) -> list[ScoreRow]:
-    """A row for each score of an ok judgement."""
+def _score_rows(index: int, judgement: Judgement, tree: ResultsTree) -> list[ScoreRow]:
+    """A row for each score of an ok judgement. ``tree``: for error messages."""
     if judgement.status != "ok":
         return []
     turns = judgement.turns
     names = turns[0].scores.keys() if turns else set()
     if not names or any(turn.scores.keys() != names for turn in turns):
-        raise RecordError("its turns do not all score the same criteria", where=str(path))
-    if len({turn.turn for turn in turns}) != len(turns):
-        raise RecordError("it scores a turn twice", where=str(path))
+        fault = "its turns do not all score the same criteria"
+    elif len({turn.turn for turn in turns}) != len(turns):
+        fault = "it scores a turn twice"
+    else:
+        fault = ""
+    if fault:
+        raise RecordError(fault, where=str(tree.judgement_path(judgement, judgement.judge)))
     return [
         (index, turn.turn, criterion, score, turn.is_refusal)
         for turn in turns
