@@ -247,6 +247,12 @@ def did_you_mean(name: str, known: Collection[str]) -> str:
     return f"Did you mean {near[0]!r}?" if near else ""
 
 
+def nearest_or_all(name: str, known: Collection[str], lead: str) -> str:
+    """The hint for a name that does not exist: the nearest that does, or all of them after ``lead``. An empty
+    name is near none."""
+    return (name and did_you_mean(name, known)) or f"{lead}: {', '.join(known) or 'none'}."
+
+
 def unknown_name(name: str, known: Collection[str], kind: str, where: str) -> CatalogError:
     """The error for a name that does not exist, with the nearest that does, or with all of them.
 
@@ -256,15 +262,16 @@ def unknown_name(name: str, known: Collection[str], kind: str, where: str) -> Ca
         kind: What is named, such as ``"suite"``.
         where: Where the names come from.
     """
-    names = sorted(known)
-    if hint := did_you_mean(name, names):
-        pass
-    elif not names:
-        hint = ""
-    elif len(names) <= MOST_LISTED:
-        hint = f"Choose from: {', '.join(names)}."
-    elif kind in LISTED_BY:
-        hint = f"`bench {LISTED_BY[kind]}` lists all {len(names)}."
-    else:
-        hint = f"Choose from: {', '.join(names[:MOST_LISTED])} and {len(names) - MOST_LISTED} more."
+    hint = did_you_mean(name, known) or _choice(sorted(known), kind)
     return CatalogError(f"unknown {kind} {name!r}", where=where, hint=hint)
+
+
+def _choice(names: Sequence[str], kind: str) -> str:
+    """What there is to choose from, or how to list it; empty if there is nothing."""
+    if not names:
+        return ""
+    if len(names) <= MOST_LISTED:
+        return f"Choose from: {', '.join(names)}."
+    if kind in LISTED_BY:
+        return f"`bench {LISTED_BY[kind]}` lists all {len(names)}."
+    return f"Choose from: {', '.join(names[:MOST_LISTED])} and {len(names) - MOST_LISTED} more."

@@ -17,7 +17,7 @@ from bench.scores.bootstrap import NOISE_DECIMALS
 from bench.scores.correlation import ALPHA
 from bench.scores.paper import DIGITS, published
 from bench.scores.robust import adjusted
-from bench.toml_entries import did_you_mean
+from bench.toml_entries import nearest_or_all
 
 
 class JudgeAgreement(Coefficient):
@@ -166,8 +166,7 @@ def _groups(judged: Judged, wanted: Sequence[Sequence[str]]) -> dict[str, tuple[
             raise UserError(
                 f"ensemble {', '.join(members)} {fault}",
                 where=judged.label,
-                hint=did_you_mean(unknown[0] if unknown else "", judged.judges)
-                or f"Judges: {', '.join(judged.judges) or 'none'}.",
+                hint=nearest_or_all(unknown[0] if unknown else "", judged.judges, "Judges"),
             )
     groups = [tuple(members) for members in wanted]
     if len(judged.judges) > 1:

@@ -15,7 +15,7 @@ from pydantic import BaseModel, BeforeValidator, Field, ValidationError
 from bench.agreement.panel import ITEM_COLUMNS, Judged, Panel
 from bench.errors import UserError
 from bench.foreign import Unreadable, read_text
-from bench.toml_entries import did_you_mean
+from bench.toml_entries import nearest_or_all
 
 SCORE = "score"
 """The criterion of a table without a column of criteria."""
@@ -141,8 +141,7 @@ def _rows(path: Path, columns: Sequence[str]) -> Iterator[tuple[str, int, dict[s
     for name in columns:
         if heads.count(name) != 1:
             fault = "has more than one column" if name in heads else "has no column"
-            hint = "" if name in heads else did_you_mean(name, heads)
-            hint = hint or f"Its columns: {', '.join(heads) or 'none'}."
+            hint = nearest_or_all("" if name in heads else name, heads, "Its columns")
             raise UserError(f"{fault} {name!r}", where=str(path), hint=hint)
     try:
         for row in reader:

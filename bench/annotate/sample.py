@@ -18,7 +18,7 @@ from bench.protocol_facts import facts_of
 from bench.records import Conversation, messages_sha256, sha256_of
 from bench.results import ResultsTree
 from bench.results.studies import StudyFile, StudyItem, find_study, study_folder, write_study
-from bench.toml_entries import did_you_mean
+from bench.toml_entries import nearest_or_all
 
 SIZES = {"en": 250, "ru": 265}
 """Default number of conversations by language: as many as people rated for the paper."""
@@ -158,7 +158,7 @@ def candidates(
     known = [info.player for info in tree.players(suite, language)]
     where = f"{suite} {language}"
     if missing := sorted(set(players) - set(known)):
-        hint = did_you_mean(missing[0], known) or f"Players: {', '.join(known) or 'none'}."
+        hint = nearest_or_all(missing[0], known, "Players")
         raise UserError(f"no conversations of {', '.join(missing)}", where=where, hint=hint)
     pools: dict[str, list[Candidate]] = {}
     for player in players or known:

@@ -21,7 +21,7 @@ from bench.scores.weights import Weights, parse_weights
 from bench.suites import Suite, load_suite, suite_files
 from bench.suites.layers import Prompts, layers_of
 from bench.suites.lazy import Lazy
-from bench.toml_entries import did_you_mean
+from bench.toml_entries import nearest_or_all
 
 
 @dataclass(frozen=True)
@@ -213,7 +213,6 @@ def _chosen(judges: Sequence[str], frames: Frames) -> tuple[str, ...]:
         raise UserError(
             f"no judgements by {', '.join(unknown)}",
             where=f"{frames.suite} {frames.language}",
-            hint=did_you_mean(unknown[0], frames.judges)
-            or f"Judges of this board: {', '.join(frames.judges) or 'none'}.",
+            hint=nearest_or_all(unknown[0], frames.judges, "Judges of this board"),
         )
     return tuple(judges)

@@ -20,7 +20,7 @@ from bench.scores.policy import POLICIES, scale_of
 from bench.scores.robust import JudgesAs, RobustBoard, robust_board
 from bench.scores.standing import known
 from bench.scores.weights import EQUAL, Weights, standard_weightings
-from bench.toml_entries import did_you_mean
+from bench.toml_entries import nearest_or_all
 
 Refusals = Literal["robust", "lowest", "left_out", "shared"]
 """Names of :data:`bench.scores.policy.POLICIES`."""
@@ -100,7 +100,7 @@ def chosen_scenes(
             raise UserError(
                 f"no {what} {unknown[0]!r} on this board",
                 where=f"{frames.suite} {frames.language}",
-                hint=did_you_mean(unknown[0], there) or f"There are: {', '.join(sorted(there)) or 'none'}.",
+                hint=nearest_or_all(unknown[0], sorted(there), "There are"),
             )
     return [
         (character, situation)

@@ -15,7 +15,7 @@ from bench.scores.paper import published
 from bench.scores.planning import ScenesNeeded, pair_components, scenes_needed
 from bench.scores.robust import CORRECTION, POWER, Correction, JudgesAs, RobustBoard, robust_board
 from bench.scores.weights import EQUAL, Weights, standard_weightings
-from bench.toml_entries import did_you_mean
+from bench.toml_entries import nearest_or_all
 
 NO_NUMBER = "there is no difference, a million scenes would not detect it, or too many scenes are missing"
 TOO_FEW_JUDGES = "with these few judges, no number of scenes would detect it"
@@ -92,7 +92,7 @@ def separation(
             raise UserError(
                 f"no player {name!r} with scores on this board",
                 where=f"{frames.suite} {frames.language}",
-                hint=did_you_mean(name, grid.players) or f"Players: {', '.join(grid.players) or 'none'}.",
+                hint=nearest_or_all(name, grid.players, "Players"),
             )
     if player == other:
         raise UserError(f"{player!r} is the same player twice", hint="Name two players.")

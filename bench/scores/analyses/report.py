@@ -34,7 +34,7 @@ from bench.scores.frame import Frames
 from bench.scores.ledger import Scene, judgement_counts, ledger
 from bench.scores.paper import published
 from bench.scores.player_measures import PlayerMeasures
-from bench.toml_entries import did_you_mean
+from bench.toml_entries import nearest_or_all
 
 
 class Analysis(Record):
@@ -90,7 +90,7 @@ def report(material: Material, only: Sequence[str] = ()) -> Report:
     names = [table[0] for table in _TABLES]
     for name in only:
         if name not in names:
-            hint = did_you_mean(name, names) or f"Choose from: {', '.join(names)}."
+            hint = nearest_or_all(name, names, "Choose from")
             raise UserError(f"unknown analysis {name!r}", hint=hint)
     frames = material.frames
     return Report(
