@@ -77,10 +77,12 @@ class LoadedBoard:
         return {name: situation.kind for name, situation in situations.items()}
 
     def _stale(self) -> StaleEvidence | None:
-        if self.suite is None or self.catalog is None or self.frames.language not in self.suite.scenes:
+        if self.catalog is None or self.source is not None:
             return None
-        from bench.boards.stale import stale_evidence  # loads the protocols
+        from bench.boards.stale import stale_evidence, unknown_evidence  # loads the protocols
 
+        if self.suite is None or self.frames.language not in self.suite.scenes:
+            return unknown_evidence(f"no suite defines {self.frames.suite} {self.frames.language}")
         return stale_evidence(self.frames, self.suite, self.catalog)
 
 

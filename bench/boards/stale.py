@@ -16,15 +16,17 @@ from bench.suites import Suite
 
 
 def stale_evidence(frames: Frames, suite: Suite, catalog: Catalog) -> StaleEvidence | None:
-    """The stale evidence of a board, and what redoing it costs; None without any, or if it cannot be known.
+    """The stale evidence of a board, and what redoing it costs; None if all of it is known to be current.
 
-    Players and judges that ``catalog`` no longer has cannot be compared, and are left out.
+    Players and judges that ``catalog`` no longer has cannot be compared: they are named as unknown.
     """
     try:
         protocol = protocol_for(suite, frames.language, catalog)
-    except CatalogError:
-        return None
+    except CatalogError as error:
+        return unknown_evidence(error.what)
     judges = [judge for judge in frames.judges if judge in catalog.models or judge in suite.judges]
+    absent = [name for name in frames.names if name not in catalog.models]
+    absent += [judge for judge in frames.judges if judge not in judges]
     plan, rota = Plan(), suite.rota(frames.language)
     players: Counter[str] = Counter()
     judgements = 0
@@ -47,7 +49,7 @@ def stale_evidence(frames: Frames, suite: Suite, catalog: Catalog) -> StaleEvide
                 plan.work.append(
                     CellWork(cell=cell, turns=0, calls=0, talk=again, judges=needed, conversation=None)
                 )
-    if not plan.work:
+    if not plan.work and not absent:
         return None
     costs = [row.cost for row in estimate(plan, protocol)]
     known = [cost for cost in costs if cost is not None]
@@ -56,4 +58,10 @@ def stale_evidence(frames: Frames, suite: Suite, catalog: Catalog) -> StaleEvide
         judgements=judgements,
         players={player: count for player, count in players.items() if count},
         cost=f"{sum(known, Decimal(0)):.4f}" if len(known) == len(costs) else None,
+        unknown=f"{catalog.path.name} no longer has {', '.join(absent)}" if absent else "",
     )
+
+
+def unknown_evidence(reason: str) -> StaleEvidence:
+    """Evidence that cannot be compared with anything current, for this reason."""
+    return StaleEvidence(conversations=0, judgements=0, players={}, cost=None, unknown=reason)

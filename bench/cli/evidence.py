@@ -144,7 +144,9 @@ def _board_text(loaded: LoadedBoard, form: str, judges_as: JudgesAs | None) -> s
         head += "A demonstration: these scores say nothing about role play.\n"
     if loaded.source is not None:
         head += f"{loaded.source.notice}\n"
-    stale = "" if board.stale is None else f"{board.stale.text} Redo: `--refresh-stale`.\n"
+    stale = ""
+    if board.stale is not None:
+        stale = f"{board.stale.text}{' Redo: `--refresh-stale`.' if board.stale.known else ''}\n"
     table = to_table(board, judges_as) + sampling_line(board) + robust_line(board, judges_as)
     rest = people_table(board) + figures_text(board) + gaps(board) + judge_gaps(board) + remarks(board)
     return f"{head}{table}{rest}{stale}\n"

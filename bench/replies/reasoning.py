@@ -29,7 +29,7 @@ _ATTRIBUTES = (
 _NAMES = rf"(?:{_MACHINE}|{_WORDS})"
 _TOKEN = "(?:(?!start_|begin_|end_)[a-z]{1,12}_)?(?:think(?:ing)?|thoughts?|reasoning|cot|思考)"
 _CHANNEL = r"(?:[^<]{0,200}+(?:<\|constrain\|>[^<]{0,50}+)?<\|message\|>)?"
-_FINAL = rf"<\|channel\|>\s*+final{_CHANNEL}"
+_FINAL = rf"(?:<\|channel\|>\s*+final{_CHANNEL}|<channel>\s*+final\s*+</channel>)"
 _START = r"(?=[<&\uff1c\\\\\[◁【])"
 _QUOTES: Final = frozenset(('""', "''", "``", "“”", "‘’"))
 
@@ -41,6 +41,7 @@ OPENING: Final = Later(
     rf"|<{_BAR}{_TOKEN}(?:{_JOIN}(?:start|begin))?{_BAR}>"
     r"|<\|inner_prefix\|>|<\|channel>\s{0,3}(?:thought|analysis)"
     rf"|(?P<channel><\|im_start\|>\s*+(?:think(?:ing)?|thoughts?|reasoning|analysis)\b"
+    r"|<channel>\s*+(?:analysis|commentary)\s*+</channel>"
     rf"|(?:<\|start\|>assistant)?<\|channel\|>\s*+(?:analysis|commentary){_CHANNEL}))",
     _FLAGS,
 )

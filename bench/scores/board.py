@@ -138,15 +138,26 @@ class StaleEvidence(Record):
     """Stale conversations by player."""
     cost: str | None
     """Estimate of what redoing them costs, in US dollars; null if a price is unknown."""
+    unknown: str = ""
+    """Why some evidence, or all of it, cannot be compared with the current prompts and models."""
+
+    @property
+    def known(self) -> int:
+        """Records that are known to be out of date."""
+        return self.conversations + self.judgements
 
     @property
     def text(self) -> str:
-        """A sentence for people."""
+        """One or two sentences for people."""
+        unknown = f"Whether evidence is out of date is unknown: {self.unknown}." if self.unknown else ""
+        if not self.known:
+            return unknown
         cost = "an unknown sum: a price is missing" if self.cost is None else f"about ${self.cost}"
-        return (
+        known = (
             f"{self.conversations} conversations and {self.judgements} judgements are out of date: the"
             f" prompts, parameters or models have changed since. Redoing them costs {cost}."
         )
+        return f"{known} {unknown}".rstrip()
 
 
 class Board(Record):

@@ -172,3 +172,27 @@ def test_a_judge_added_to_the_suite_is_missed_until_it_has_judged(bench: Bench, 
     assert f"{TALKS} missing" in bench("plan", "tiny", *done.options()).out
     assert bench("judge", "tiny", *done.options()).status == 0
     assert "absent_judges" not in json.loads(bench("board", "tiny", "--format", "json", *done.options()).out)
+
+
+SUITE = "prompts/pingpong_v2/tiny.toml"
+MADE_UNKNOWN: dict[str, tuple[list[tuple[str, str, str]], str]] = {
+    "no such interrogator": ([(SUITE, '["asker"]', '["nobody"]')], "unknown model 'nobody'"),
+    "no such player any more": (
+        [(SUITE, '["bard"]', '["actor"]'), ("models.toml", "[models.bard]", "[models.minstrel]")],
+        "models.toml no longer has bard",
+    ),
+}
+"""What is edited, and what the board then says it does not know."""
+
+
+@pytest.mark.parametrize("name", MADE_UNKNOWN)
+def test_the_board_says_where_it_cannot_know_what_is_out_of_date(bench: Bench, done: Tiny, name: str) -> None:
+    edits, reason = MADE_UNKNOWN[name]
+    for file, old, new in edits:
+        edit(done.root / file, old, new)
+    stale = json.loads(bench("board", "tiny", "--format", "json", *done.options()).out)["stale"]
+    assert (stale["conversations"], stale["judgements"]) == (0, 0)
+    assert reason in stale["unknown"]
+    said = bench("board", "tiny", *done.options()).out
+    assert "is unknown" in said
+    assert "are out of date" not in said

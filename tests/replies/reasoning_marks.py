@@ -45,6 +45,7 @@ MARKS += [
     ("<|channel|>analysis<|message|>", "<|end|><|start|>assistant<|channel|>final<|message|>"),
     ("<|start|>assistant<|channel|>analysis<|message|>", "<|channel|>final<|message|>"),
     ("<|channel|>analysis ", "<|channel|>final "),
+    ("<channel>analysis</channel>", "<channel>final</channel>"),
     ("<|channel|>commentary to=f <|constrain|>json<|message|>", "<|call|><|channel|>final<|message|>"),
 ]
 HEADED = [
