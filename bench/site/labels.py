@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from markupsafe import Markup
+
 from bench.results.comparisons import FOLDER
+from bench.site.text import bdi
 from bench.slugs import slug
 
 if TYPE_CHECKING:
@@ -40,3 +44,9 @@ def judge_names(tree: ResultsTree, catalog: Catalog | None) -> dict[str, str]:
 def label(criterion: str) -> str:
     """A criterion's name for readers."""
     return f"{criterion[:1].upper()}{criterion[1:]}".replace("_", " ")
+
+
+@lru_cache(maxsize=256)
+def criterion(name: str) -> Markup:
+    """A criterion's name as HTML."""
+    return bdi(label(name))

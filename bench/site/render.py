@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
-from functools import lru_cache
 from itertools import chain, count
 from pathlib import Path
 from typing import Any
@@ -17,8 +16,10 @@ from markupsafe import Markup
 from bench.records import re_asks
 from bench.replies.flaws import flaw_label
 from bench.site.charts import scale, whisker
-from bench.site.labels import label
+from bench.site.labels import criterion, label
+from bench.site.talk import VerdictView
 from bench.site.text import bdi, code, cut, plain, prose, visible
+from bench.site.verdicts import verdict_html
 from bench.slugs import slug
 from bench.suites.languages import language_name
 
@@ -39,7 +40,7 @@ class Pages:
             lstrip_blocks=True,
             keep_trailing_newline=False,
         )
-        self._environment.filters.update({**FILTERS, "judge": self.judge_html})
+        self._environment.filters.update({**FILTERS, "judge": self.judge_html, "verdict": self._verdict})
         self._environment.globals.update(whisker=whisker, scale=scale, judge_names=self._judges)
         self._templates: dict[str, Template] = {}
 
@@ -53,17 +54,14 @@ class Pages:
             self._judge_html[ident] = bdi(self.judge(ident))
         return self._judge_html[ident]
 
+    def _verdict(self, view: VerdictView, steps: str = "") -> Markup:
+        return verdict_html(view, self.judge_html(view.judge), steps)
+
     def render(self, name: str, values: Mapping[str, Any]) -> str:
         """The content of one page as HTML."""
         if name not in self._templates:
             self._templates[name] = self._environment.get_template(f"{name}.html.j2")
         return self._templates[name].render(values)
-
-
-@lru_cache(maxsize=256)
-def criterion(name: str) -> Markup:
-    """A criterion's name as HTML."""
-    return bdi(label(name))
 
 
 def number(value: float | None, digits: int = 2) -> str | Markup:

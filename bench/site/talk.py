@@ -6,6 +6,7 @@ import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
+from functools import cached_property
 from statistics import fmean
 
 from pydantic import JsonValue
@@ -119,24 +120,24 @@ class Talk:
         """Turns that judges scored at a time; None if they scored all at once."""
         return next((made.mode.window for made, _ in self.judges if made.mode and made.mode.window), None)
 
-    @property
+    @cached_property
     def lowest(self) -> int | None:
         """The turn with the lowest mean score; None with fewer than two scored turns, or if all are equal."""
         means = {
-            turn.number: fmean(score.score for verdict in turn.verdicts for score in verdict.scores)
+            turn.number: fmean(scores)
             for turn in self.turns
-            if any(verdict.scores for verdict in turn.verdicts)
+            if (scores := [score.score for verdict in turn.verdicts for score in verdict.scores])
         }
         if len(means) < 2 or len(set(means.values())) < 2:
             return None
         return min(means, key=lambda number: means[number])
 
-    @property
+    @cached_property
     def disputed(self) -> list[int]:
         """The turns on which judges disagree."""
         return [turn.number for turn in self.turns if turn.disputed]
 
-    @property
+    @cached_property
     def interrogated(self) -> bool:
         """Whether an interrogator wrote the user's messages; assumed of an unknown protocol."""
         return self.facts.interrogated or not self.facts.roles

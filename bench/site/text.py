@@ -9,6 +9,7 @@ lone surrogates, which HTML cannot hold: they are replaced by symbols.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from unicodedata import bidirectional
 
 from markupsafe import Markup, escape
@@ -78,10 +79,11 @@ def code(text: str, limit: int = 1000) -> Markup:
 def prose(text: str, kind: str, language: str = "") -> Markup:
     """A block of text with its line breaks. ``kind``: a CSS class. ``language``: tag of the language due."""
     long = ' tabindex="0" role="region" aria-label="Long text, scrolls"' if is_long(text) else ""
-    known = f' lang="{language}"' if _LANGUAGE.fullmatch(language) else ""
+    known, left_to_right = _of_language(language)
     classes = f"rc-text {kind} rc-long" if long else f"rc-text {kind}"
     shown = acted(text) if kind == "rc-message" else visible(text)
-    return Markup(f'<div class="{classes}"{long}{known} dir="{_direction(text, language)}">{shown}</div>')
+    direction = "auto" if left_to_right else _direction(text)
+    return Markup(f'<div class="{classes}"{long}{known} dir="{direction}">{shown}</div>')
 
 
 _ACTION = re.compile(r"(?<![*\w])\*(?=[^\s*])[^*\r\n]{1,600}(?<=\S)\*(?![*\w])")
@@ -103,10 +105,15 @@ def acted(text: str) -> Markup:
     return Markup("".join(parts))
 
 
-def _direction(text: str, language: str) -> str:
-    """``rtl`` for text in a language that runs so, even if it begins with a Latin name; else ``auto``."""
-    if writing_direction(language) == "ltr":
-        return "auto"
+@lru_cache(maxsize=64)
+def _of_language(language: str) -> tuple[str, bool]:
+    """The attribute that names a language, and whether it runs from left to right."""
+    known = f' lang="{language}"' if _LANGUAGE.fullmatch(language) else ""
+    return known, writing_direction(language) == "ltr"
+
+
+def _direction(text: str) -> str:
+    """``rtl`` for text of a language that runs so, even if it begins with a Latin name; else ``auto``."""
     return "rtl" if any(bidirectional(c) in ("R", "AL") for c in text) else "auto"
 
 
