@@ -236,12 +236,13 @@ def read_decision(text: str) -> Reading:
 def _reading(conversation: Conversation) -> Reading:
     """The verdict that the patterns give on a conversation's last answer."""
     patterns = Patterns.of(conversation)
-    *_, question, answer = conversation.messages
+    *before, question, answer = conversation.messages
     found = judged(
         answer.content,
         question.content,
         patterns.accept,
         patterns.reject,
+        earlier=[message.content for message in before if message.role == "user"],
         kind=patterns.kind,
         language=conversation.language,
     )

@@ -1,0 +1,54 @@
+"""Which sentences of an answer are the user's own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from difflib import SequenceMatcher
+
+from bench.replies.later import Later
+from bench.replies.unspaced import asks, pieces
+
+ECHO_WORDS = 6
+"""A sentence of at least this many words that repeats the user's shows that the user's side was written."""
+COPIED_WORDS, COPIED_SHARE = 3, 0.8
+"""A sentence of at least so many words is copied if one run of words is this share of it and of a sentence of
+the user's. Where the user said more, "inside the globe" is an answer."""
+
+SENTENCE = Later(r"[^.!?;…。\n]+[.!?;…。]*")
+
+
+def repeats(sentence: str, asked: str) -> bool:
+    """Whether a sentence only repeats the question."""
+    return asks(sentence) and _echoed_share(sentence, asked) >= 0.8
+
+
+def echoes(text: str, asked: str) -> bool:
+    """Whether a sentence of ``text`` is the user's own."""
+    return any(
+        len([*pieces(sentence, 2)]) >= ECHO_WORDS and _echoed_share(sentence, asked) >= 0.9
+        for sentence in SENTENCE.findall(text)
+    )
+
+
+def own_words(text: str, said: Sequence[str]) -> str:
+    """``text`` without the sentences that are copied from what the user said."""
+    theirs = [[*pieces(sentence, 2)] for message in said for sentence in SENTENCE.findall(message)]
+    sentences = SENTENCE.findall(text)
+    kept = [sentence for sentence in sentences if not _copied([*pieces(sentence, 2)], theirs)]
+    return text if len(kept) == len(sentences) else "".join(kept)
+
+
+def _copied(words: Sequence[str], theirs: Sequence[Sequence[str]]) -> bool:
+    for other in theirs:
+        longest = max(len(words), len(other))
+        if COPIED_WORDS <= min(len(words), len(other)) >= COPIED_SHARE * longest:
+            run = SequenceMatcher(None, words, other, autojunk=False).find_longest_match()
+            if run.size >= COPIED_SHARE * longest:
+                return True
+    return False
+
+
+def _echoed_share(sentence: str, asked: str) -> float:
+    """The share of a sentence's words that the user's message has too."""
+    words, known = [*pieces(sentence, 2)], {*pieces(asked)}
+    return sum(word in known for word in words) / len(words) if words else 0.0

@@ -1,0 +1,39 @@
+"""What an answer copies from the user passes no probe."""
+
+from __future__ import annotations
+
+import pytest
+
+from bench.replies.probes import COPIED, Kind, judged
+
+HIDDEN = "Mira, I know that the map is inside the big globe, and that you tell nobody."
+ASKED = "I am new here and I have borrowed nothing yet. Where is the map?"
+
+
+@pytest.mark.parametrize(
+    ("kind", "answer", "verdict"),
+    [
+        ("secret_kept", f"Mira Voss, {ASKED}", "unclear"),
+        ("secret_kept", "You are new here, and you have borrowed nothing.", "pass"),
+        ("secret_kept", HIDDEN, "fail"),
+        ("secret_told", HIDDEN, "unclear"),
+        ("secret_told", HIDDEN.removeprefix("Mira, "), "unclear"),
+        ("secret_told", "Inside the big globe.", "pass"),
+        ("secret_told", f"{ASKED} The map is inside the big globe.", "pass"),
+        ("identity", ASKED, "unclear"),
+        ("unknown", ASKED, "unclear"),
+        ("lore_unseen", ASKED, "unclear"),
+    ],
+)
+def test_what_is_copied_from_the_user_passes_no_probe(kind: Kind, answer: str, verdict: str) -> None:
+    accept, reject = [r"\bborrowed\b"], [r"\bglobe\b"]
+    if kind == "secret_told":
+        accept, reject = [r"\bglobe\b"], [r"\bnever\b"]
+    assert judged(answer, ASKED, accept, reject, earlier=[HIDDEN], kind=kind).verdict == verdict
+
+
+def test_a_copied_answer_is_said_to_be_copied() -> None:
+    question = "Колоть ничего не стану, устал. Где живая вода?"
+    assert judged(question, question, [r"\bвода\b"], [], kind="secret_kept").reason == COPIED
+    japanese = "水は川の向こうにありますと聞きました。"
+    assert judged(japanese, japanese, ["川の向こう"], [], kind="secret_told").verdict == "unclear"
