@@ -268,37 +268,39 @@ def _joined(values: list[Any]) -> str:
 
 def _limited(tree: nodes.Template) -> nodes.Template:
     """``tree`` with a charge on what Jinja has no hook for: loops, ``~`` and comparisons."""
-    for loop in list(tree.find_all(nodes.For)):
-        if loop.recursive:
-            raise TemplateRuntimeError(f"line {loop.lineno}: recursive loops are not supported in prompts")
-        loop.iter = _filtered("_counted", loop.iter)
-    for compare in list(tree.find_all(nodes.Compare)):
-        compare.expr = _filtered("_weighed", compare.expr)
-        for operand in compare.ops:
-            operand.expr = _filtered("_weighed", operand.expr)
-    _replace_joins(tree)
-    assert tree.environment is not None
-    tree.set_environment(tree.environment)
+    _charge(tree)
     return tree
 
 
-def _replace_joins(node: nodes.Node) -> None:
-    for name, value in list(node.iter_fields()):
+def _charge(node: nodes.Node) -> None:
+    for name in node.fields:
+        value = getattr(node, name, None)
         if isinstance(value, nodes.Node):
-            _replace_joins(value)
-            setattr(node, name, _join(value))
+            _charge(value)
+            if isinstance(value, nodes.Concat):
+                setattr(node, name, _join(value))
         elif isinstance(value, list):
-            for child in value:
+            for at, child in enumerate(value):
                 if isinstance(child, nodes.Node):
-                    _replace_joins(child)
-            setattr(node, name, [_join(child) for child in value])
+                    _charge(child)
+                    if isinstance(child, nodes.Concat):
+                        value[at] = _join(child)
+    if isinstance(node, nodes.For):
+        if node.recursive:
+            raise TemplateRuntimeError(f"line {node.lineno}: recursive loops are not supported in prompts")
+        node.iter = _filtered("_counted", node.iter)
+    elif isinstance(node, nodes.Compare):
+        node.expr = _filtered("_weighed", node.expr)
+    elif isinstance(node, nodes.Operand):
+        node.expr = _filtered("_weighed", node.expr)
 
 
-def _join(node: Any) -> Any:
-    if not isinstance(node, nodes.Concat):
-        return node
-    return _filtered("_joined", nodes.List(node.nodes, lineno=node.lineno))
+def _join(node: nodes.Concat) -> nodes.Filter:
+    parts = nodes.List(node.nodes, lineno=node.lineno, environment=node.environment)
+    return _filtered("_joined", parts)
 
 
-def _filtered(name: str, node: Any) -> nodes.Filter:
-    return nodes.Filter(node, name, [], [], None, None, lineno=node.lineno)
+def _filtered(name: str, node: nodes.Expr) -> nodes.Filter:
+    new = nodes.Filter(node, name, [], [], None, None, lineno=node.lineno)
+    new.environment = node.environment
+    return new

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from pydantic import JsonValue
 
@@ -88,6 +87,13 @@ def tried(request: ChatRequest, reply: Reply, read: Callable[[str], T]) -> Try[T
     return Try(request, reply, value, fault)
 
 
+async def in_thread(work: Callable[..., T], *arguments: Any) -> T:
+    """What ``work`` returns, done where it does not block other calls."""
+    import asyncio  # takes as long to import as the rest of a protocol: `bench check` needs none of it
+
+    return await asyncio.to_thread(work, *arguments)
+
+
 def complaint(fault: str) -> str:
     """What a retry adds to the prompt."""
     return f"\n\nYour last reply could not be used. {fault.rstrip('.')}. Send the whole JSON object again."
@@ -160,7 +166,7 @@ class Calls:
             reply = await ask(request)
             parse = partial(tried, request, read=read)
             long = len(reply.text) > LONGEST_INLINE  # parsing it would block all other calls
-            made = await asyncio.to_thread(parse, reply) if long else parse(reply)
+            made = await in_thread(parse, reply) if long else parse(reply)
             tries.append(made)
             reply, fault = made.reply, made.fault
             if not fault and reply.outcome != "empty":

@@ -7,7 +7,6 @@ should follow from these steps, and a verdict records whether it does. The state
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import binascii
 import hashlib
@@ -32,7 +31,16 @@ from bench.files import MOST_BYTES
 from bench.items import Item
 from bench.protocol_facts import facts_of
 from bench.protocols.base import Estimate, Talk
-from bench.protocols.calls import ASKS, READABLE, Ask, JsonSchema, Try, ended_as, without_reasoning
+from bench.protocols.calls import (
+    ASKS,
+    READABLE,
+    Ask,
+    JsonSchema,
+    Try,
+    ended_as,
+    in_thread,
+    without_reasoning,
+)
 from bench.protocols.items import ItemProtocol
 from bench.protocols.verdicts import Reading
 from bench.records import Audio, Cell, Conversation, Failure, Message, Outcome, Role, TurnVerdict
@@ -145,7 +153,7 @@ class SpeechRoleplay(ItemProtocol[Given]):
             return _failed("bad_audio", f"there are several recordings: {names}; keep one")
         (path,) = paths
         try:
-            data = await asyncio.to_thread(recorded_bytes, path, self.options.max_bytes)
+            data = await in_thread(recorded_bytes, path, self.options.max_bytes)
         except OSError as error:
             return _failed("bad_audio", f"the recording {path.name} cannot be read: {error.strerror}")
         return await self._hear(data, transcript_of(path), f"the recording {path.name}", talk)
@@ -180,7 +188,7 @@ class SpeechRoleplay(ItemProtocol[Given]):
     async def _hear(self, data: bytes, transcript: str, what: str, talk: Talk) -> Failure | None:
         """Measure the sound ``data``, hold it and add it to ``talk``; returns why it cannot be used."""
         try:
-            audio = await asyncio.to_thread(measured, data, self.options)
+            audio = await in_thread(measured, data, self.options)
         except SoundFault as fault:
             return _failed("bad_audio", f"{what} {fault}", transcript)
         self.sounds.hold(audio, data)
@@ -245,4 +253,4 @@ async def _sounds(data: bytes, audio: Audio | None) -> tuple[Sound, ...]:
     """The sound of a request, in a format that the chat API takes."""
     if audio is None:
         return ()
-    return (Sound(*await asyncio.to_thread(sendable, data, audio)),)
+    return (Sound(*await in_thread(sendable, data, audio)),)

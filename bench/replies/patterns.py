@@ -67,10 +67,15 @@ def pattern_fault(pattern: str) -> str:
     return ""
 
 
+@cache
 def never_matched(pattern: str) -> str:
     """The letters of a pattern that normalised answers do not have, so that it may never match."""
-    letters = filter(str.isalpha, set(_ESCAPES.sub("", pattern)))
-    return "".join(sorted(c for c in letters if normalised(c) != c))
+    return "".join(sorted(filter(_never_in_answers, set(_ESCAPES.sub("", pattern)))))
+
+
+@cache
+def _never_in_answers(character: str) -> bool:
+    return character.isalpha() and normalised(character) != character
 
 
 def _slow(tokens: list[str]) -> str:

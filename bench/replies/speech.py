@@ -54,7 +54,7 @@ _Reason = Annotated[str, BeforeValidator(_reason), Field(validate_default=True)]
 
 
 class _Step(BaseModel):
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
 
 
 class Instruction(_Step):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from bench.files import hidden_from_git
 from bench.protocol_facts import facts_of
 from bench.slugs import NOT_SUITES, slug
 from bench.suites.languages import template_file
+from bench.suites.lazy import Lazy
 
 FALLBACK = "en"
 """Situations of this language are played where a language has none of its own."""
@@ -78,16 +80,17 @@ def check_templates(layers: Sequence[Path], protocol: str, name: str, language: 
 
 def entries_in(layers: Sequence[Path], kind: str, language: str) -> Mapping[str, Path]:
     """The files of cards or situations by id. Raises CatalogError if two layers have the same id."""
-    files: dict[str, Path] = {}
+    folders: dict[str, Path] = {}
     for layer in layers:
         folder = layer / kind / language
-        names = [path.name for path in folder.iterdir()] if folder.is_dir() else []
-        for path in (folder / name for name in sorted(names) if name.endswith(".toml")):
-            if path.stem in files:
-                where = f"{path} and {files[path.stem]}"
-                raise CatalogError(f"two files are called {path.name!r}", where=where, hint="Rename one.")
-            files[path.stem] = path
-    return dict(sorted(files.items()))
+        names = os.listdir(folder) if folder.is_dir() else []  # noqa: PTH208 - called often, with many files
+        for stem in (name.removesuffix(".toml") for name in names if name.endswith(".toml")):
+            if stem in folders:
+                name = f"{stem}.toml"
+                where = f"{folder / name} and {folders[stem] / name}"
+                raise CatalogError(f"two files are called {name!r}", where=where, hint="Rename one.")
+            folders[stem] = folder
+    return Lazy(sorted(folders), lambda name: folders[name] / f"{name}.toml")
 
 
 def situation_files(layers: Sequence[Path], language: str) -> Mapping[str, Path]:

@@ -12,7 +12,7 @@ class Lazy(Mapping[str, V]):
     """Values by name, loaded when they are first used: a faulty file stops only what needs it."""
 
     def __init__(self, names: Iterable[str], load: Callable[[str], V]) -> None:
-        self._names = tuple(names)
+        self._names = dict.fromkeys(names)
         self._load = load
         self._loaded: dict[str, V] = {}
 

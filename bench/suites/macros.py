@@ -139,6 +139,9 @@ def expanded_data(data: Any, name: str, draw: Draw) -> Any:
 
 def settled(card: M, *seed: str) -> M:
     """``card`` with its macros replaced, the same way for the same ``seed``."""
+    text = card.model_dump_json()
+    if "{{" not in text and not _OLD_STYLE.search(text):
+        return card
     data = card.model_dump()
     name = str(data.pop("char_name"))
     made = {key: expanded_data(value, name, drawing(*seed, key)) for key, value in data.items()}
