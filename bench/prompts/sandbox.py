@@ -289,9 +289,7 @@ def _charge(node: nodes.Node) -> None:
         if node.recursive:
             raise TemplateRuntimeError(f"line {node.lineno}: recursive loops are not supported in prompts")
         node.iter = _filtered("_counted", node.iter)
-    elif isinstance(node, nodes.Compare):
-        node.expr = _filtered("_weighed", node.expr)
-    elif isinstance(node, nodes.Operand):
+    elif isinstance(node, (nodes.Compare, nodes.Operand)):
         node.expr = _filtered("_weighed", node.expr)
 
 
