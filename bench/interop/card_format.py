@@ -11,6 +11,7 @@ from pydantic import BeforeValidator, Field
 
 from bench.foreign import AnyText, Foreign, Unreadable, checked
 from bench.suites import Card
+from bench.suites.languages import fallbacks
 from bench.suites.lorebook import LoreEntry
 
 SPECS = {"chara_card_v2": 2, "chara_card_v3": 3}
@@ -20,6 +21,13 @@ OWN_FIELDS = ("summary", "source", "style", "facts", "secrets", "unknown", "boun
 LONGEST_NAME = 100
 LONGEST_SUMMARY = 200
 LONGEST_KEY = 100
+LABELS = {
+    "en": ("Personality", "Scenario"),
+    "de": ("Persönlichkeit", "Szenario"),
+    "ja": ("性格", "シナリオ"),
+    "ru": ("Характер", "Сценарий"),
+}
+"""What stands before the card's personality and scenario, by language; in other languages, the English."""
 SOURCE = "A community character card"
 STYLE = "community character card"
 
@@ -152,7 +160,7 @@ def cleaned(text: str) -> str:
     return _HIDDEN.sub(lambda match: "\n" if "\r" in match[0] else "", text).strip()
 
 
-def card_fields(data: CardData, choices: Choices) -> tuple[dict[str, Any], list[str]]:
+def card_fields(data: CardData, choices: Choices, language: str = "en") -> tuple[dict[str, Any], list[str]]:
     """The fields of our card, and what could not be taken over. Raises Unreadable.
 
     Macros stay in the texts: a suite replaces them when it is loaded.
@@ -163,7 +171,7 @@ def card_fields(data: CardData, choices: Choices) -> tuple[dict[str, Any], list[
         raise Unreadable("the card has no name", "data.name")
     if not 0 <= choices.greeting < len(data.greetings):
         raise Unreadable(f"no greeting {choices.greeting}: the card has 0 to {len(data.greetings) - 1}")
-    prompt = prompt_of(data, instructions=choices.instructions)
+    prompt = prompt_of(data, language, instructions=choices.instructions)
     if not prompt:
         raise Unreadable("the card says nothing about the character: description, personality and scenario")
     fields: dict[str, Any] = {
@@ -191,11 +199,13 @@ def own_fields(data: CardData) -> dict[str, Any]:
     return {key: held[key] for key in OWN_FIELDS if key in held} if isinstance(held, dict) else {}
 
 
-def prompt_of(data: CardData, *, instructions: bool = False) -> str:
+def prompt_of(data: CardData, language: str, *, instructions: bool = False) -> str:
     """The card's text for the player."""
+    labels = next((LABELS[tag] for tag in fallbacks(language) if tag in LABELS), LABELS["en"])
+    labelled = zip(labels, map(cleaned, (data.personality, data.scenario)), strict=True)
     parts = [
         cleaned(data.description),
-        *(f"{label}: {cleaned(text)}" for label, text in _labelled(data) if cleaned(text)),
+        *(f"{label}: {text}" for label, text in labelled if text),
         *_constant(data),
     ]
     if instructions:
@@ -203,10 +213,6 @@ def prompt_of(data: CardData, *, instructions: bool = False) -> str:
         first, last = (cleaned(_ORIGINAL.sub("", text)) for text in own)
         parts = [first, *parts, last]
     return "\n\n".join(filter(None, parts))
-
-
-def _labelled(data: CardData) -> list[tuple[str, str]]:
-    return [("Personality", data.personality), ("Scenario", data.scenario)]
 
 
 def examples_of(data: CardData) -> str:
@@ -265,13 +271,14 @@ def lorebook_of(data: CardData, notes: list[str]) -> Iterator[dict[str, Any]]:
 
 
 def exported(card: Card, original: dict[str, Any] | None) -> dict[str, Any]:
-    """``card`` as version 3. Where it was imported from ``original`` and not edited, this is ``original``."""
+    """``card`` as version 3. If it was imported from ``original`` and not edited since, this is ``original``."""
     base: dict[str, Any] = original or {"spec": "chara_card_v3", "spec_version": "3.0", "data": _DEFAULTS}
     data = read_data(base)
     changed: dict[str, Any] = {}
     if card.char_name not in (data.name, data.nickname):
         changed["name"] = card.char_name
-    if card.system_prompt.strip() not in (prompt_of(data), prompt_of(data, instructions=True)):
+    imported = {prompt_of(data, language, instructions=own) for language in LABELS for own in (False, True)}
+    if card.system_prompt.strip() not in imported:
         changed |= {"description": card.system_prompt, "personality": "", "scenario": ""}
     if card.initial_message.strip() not in data.greetings:
         changed["first_mes"] = card.initial_message

@@ -61,7 +61,7 @@ def import_card(
     """
     try:
         card = upgraded(read_card(file))
-        fields, notes = card_fields(read_data(card), choices)
+        fields, notes = card_fields(read_data(card), choices, language)
     except Unreadable as error:
         fault = f"{error.place}: {error}" if error.place else str(error)
         raise UserError(_printable(fault), where=_printable(str(file))) from None

@@ -138,9 +138,8 @@ def test_a_card_is_imported_from_every_kind_of_file(prompts: Path, name: str) ->
     assert path.name == ("holm.toml" if nickname else "kapt-n-holm.toml")
     shown = settled(card, "suite", "id")
     assert shown.system_prompt.startswith(f"{card.char_name} steuert seit vierzig Jahren die Fähre.")
-    assert (
-        "Personality: Wortkarg, freundlich.\n\nScenario: User steht nachts am Anleger." in shown.system_prompt
-    )
+    labelled = "Persönlichkeit: Wortkarg, freundlich.\n\nSzenario: User steht nachts am Anleger."
+    assert labelled in shown.system_prompt
     assert shown.initial_message == "Moin. Letzte Fähre, User."
     first, second = shown.example_prompt.split("\n\n")
     assert first == f"User: Fährt noch was?\n{card.char_name}: Wat mutt, dat mutt."
