@@ -271,7 +271,7 @@ def lorebook_of(data: CardData, notes: list[str]) -> Iterator[dict[str, Any]]:
 
 
 def exported(card: Card, original: dict[str, Any] | None) -> dict[str, Any]:
-    """``card`` as version 3. If it was imported from ``original`` and not edited since, this is ``original``."""
+    """``card`` as version 3: ``original`` if it was imported from there and not edited since."""
     base: dict[str, Any] = original or {"spec": "chara_card_v3", "spec_version": "3.0", "data": _DEFAULTS}
     data = read_data(base)
     changed: dict[str, Any] = {}
