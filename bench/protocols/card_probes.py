@@ -243,6 +243,7 @@ def _reading(conversation: Conversation) -> Reading:
         patterns.accept,
         patterns.reject,
         earlier=[message.content for message in before if message.role == "user"],
+        name=conversation.scene.character_name,
         kind=patterns.kind,
         language=conversation.language,
     )

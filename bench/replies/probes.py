@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from bench.replies.copies import SENTENCE, echoes, own_words, repeats
+from bench.replies.copies import SENTENCE, echoes, own_words, repeats, without_speaker
 from bench.replies.later import Later
 from bench.replies.unspaced import UNSPACED, asks, denied_after, inexact, left_out
 from bench.suites.languages import script_of
@@ -183,6 +183,7 @@ def judged(
     reject: Sequence[str],
     *,
     earlier: Sequence[str] = (),
+    name: str = "",
     kind: Kind = "fact",
     language: str = "",
 ) -> Judged:
@@ -192,12 +193,13 @@ def judged(
 
     Args:
         earlier: the user's messages before ``question``.
+        name: the character's.
         accept, reject: regular expressions, searched in normalised text; :mod:`bench.replies.patterns` says
             which are safe.
         language: code of the language the answer is due in; empty if the probe does not care.
     """
-    text, asked = normalised(answer), normalised(question)
-    own = own_words(text, [asked, *map(normalised, earlier)])
+    text, spoken, asked = normalised(answer), normalised(without_speaker(answer, name)), normalised(question)
+    own = own_words(spoken, [asked, *map(normalised, earlier)])
     if kind in DENIABLE:
         good, good_doubt = _undenied(own, accept), ""
         bad, bad_doubt = _undenied(text, reject), ""
@@ -219,7 +221,7 @@ def judged(
         return Judged("unclear", good, "the answer is in another language")
     if good:
         return Judged("pass", good)
-    return Judged("unclear", "", good_doubt or ("no pattern matches" if own == text else COPIED))
+    return Judged("unclear", "", good_doubt or ("no pattern matches" if own == spoken else COPIED))
 
 
 def _taken_back(text: str, asked: str) -> bool:

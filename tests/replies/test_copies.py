@@ -32,6 +32,16 @@ def test_what_is_copied_from_the_user_passes_no_probe(kind: Kind, answer: str, v
     assert judged(answer, ASKED, accept, reject, earlier=[HIDDEN], kind=kind).verdict == verdict
 
 
+@pytest.mark.parametrize("name", ["Pip the Pawn: ", "**Pip the Pawn:** ", "Pip:\n"])
+def test_the_name_in_front_of_an_answer_is_not_part_of_it(name: str) -> None:
+    def verdict(answer: str) -> str:
+        return judged(answer, ASKED, [r"\bpip\b", r"\ba pawn\b"], [], name="Pip the Pawn").verdict
+
+    assert verdict(f"{name}Lovely weather, sir.") == "unclear"
+    assert verdict(f"{name}A pawn, sir.") == "pass"
+    assert verdict("I am Pip: sir.") == "pass"
+
+
 def test_a_copied_answer_is_said_to_be_copied() -> None:
     question = "Колоть ничего не стану, устал. Где живая вода?"
     assert judged(question, question, [r"\bвода\b"], [], kind="secret_kept").reason == COPIED
