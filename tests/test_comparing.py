@@ -24,7 +24,7 @@ from bench.protocols.comparing import Comparer, comparable, templates_of
 from bench.records import Message, canonical, sealed
 from bench.results import ResultsTree
 from bench.results.comparison_records import Comparison
-from bench.results.comparisons import comparison_path, comparisons, comparisons_folder
+from bench.results.comparisons import comparison_path, comparisons, comparisons_folder, write_comparison
 from bench.scores.pairwise_data import connected
 from bench.scores.pairwise_records import Rating, Tally
 from tests.scripted_batches import BatchServer
@@ -229,6 +229,33 @@ def test_what_a_batch_leaves_unanswered_waits_for_the_next_one(tiny: Tiny, serve
     assert "7 comparisons (0 failed in an order); 0 requests sent" in ended.output
     keys = [line["custom_id"] for line in server.batch_lines]
     assert (len(keys), len(set(keys))) == (24 + 13, 24)
+
+
+@pytest.mark.parametrize("batch", [True, False])
+def test_answers_of_a_killed_command_are_used_by_the_next(
+    tiny: Tiny, server: BatchServer, judge: Judge, monkeypatch: pytest.MonkeyPatch, batch: bool
+) -> None:
+    """Killed at the second record: what was stored until then changes which pairs are most telling."""
+    limits: dict[str, Any] = {"most": 6, "batch": batch, "poll_seconds": 0.01}
+    stored: list[bool] = []
+
+    def dying(*words: Any, **options: Any) -> bool:
+        if stored:
+            raise KeyboardInterrupt
+        stored.append(write_comparison(*words, **options))
+        return True
+
+    judge.margin = lambda first, second: -fair(first, second)
+    with monkeypatch.context() as patch:
+        patch.setattr("bench.run.comparing.write_comparison", dying)
+        with pytest.raises(KeyboardInterrupt):
+            compare(tiny, **limits)
+    paid = set(judge.prompts)
+    assert len(compare(tiny, **limits | {"seed": 7})) == 6
+    assert len(judge.prompts) == 2 * 6
+    assert paid <= set(judge.prompts)
+    assert len(compare(tiny, **limits | {"most": 7})) == 7
+    assert len(list((tiny.root / "cache" / "rounds").rglob("*.json"))) == 1  # that of the last command
 
 
 @pytest.mark.parametrize("words", [("--width", "2"), ("--no-cache",), ("--reparse",)])

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bench.boards.compare_rounds import Rounds
 from bench.boards.comparing import CompareJob, PairPlan, plan_comparisons
 from bench.chat import Chat, open_chat
 from bench.files import remove_leftovers
 from bench.protocols.comparing import reread_comparison
 from bench.results.comparisons import write_comparison
-from bench.run.comparing import CompareWork, compare_pairs, first_calls
+from bench.run.comparing import CompareWork, compare_pairs, first_calls, paid_for
 from bench.run.jobs import Part
 from bench.run.judge_suite import check_ways, mention_pending
 from bench.run.loop import run_async
@@ -104,8 +105,8 @@ def _make(
     check_prices_of(protocol.catalog, called, limits, listener.warning)
     remove_leftovers(tree.root)
     work = {job.name: job.again() for job in jobs}
-    every = {job.name: work[job.name] + job.next_round() for job in jobs}
-    report.planned_comparisons = sum(map(len, every.values()))
+    every = [item for job in jobs for item in work[job.name] + job.next_round()]
+    report.planned_comparisons = len(every)
     report.planned_calls = 2 * report.planned_comparisons
     if not report.planned_comparisons:
         return
@@ -115,22 +116,31 @@ def _make(
         from bench.run.batch_judging import Batching
 
         batching = Batching(protocol.catalog, cache, name, limits, poll_seconds, listener)
-        _in_batches(jobs, every, batching, report)
+        _in_batches(jobs, work, {item.judge for item in every}, batching, report)
     else:
         mention_pending(cache, name, f"bench compare {protocol.suite.id} --batch", listener)
         run_async(lambda: _execute(jobs, work, called, cache, limits.max_cost, report, listener))
 
 
-def _in_batches(jobs: Sequence[CompareJob], work: Work, batching: Batching, report: RunReport) -> None:
-    """Make the comparisons of ``work`` in batches. A comparison that waits for an answer is not made."""
+def _in_batches(
+    jobs: Sequence[CompareJob], work: Work, judges: Collection[str], batching: Batching, report: RunReport
+) -> None:
+    """Make the comparisons of ``work``, and all others that are missing, in batches. A comparison that waits
+    for an answer is not made."""
 
-    async def asked(chat: Chat) -> list[Want]:
-        return [
-            want for job in jobs for want in await first_calls(job.comparer, work[job.name], job.tree, chat)
-        ]
+    async def asked(chat: Chat, submitted: Collection[str]) -> list[Want]:
+        wants = []
+        for job in jobs:
+            rounds = _rounds(job, batching.cache)
+            chosen = await _resumed(job, rounds, chat, submitted) + job.next_round()
+            rounds.note(chosen)
+            work[job.name] += chosen
+            wants += await first_calls(job.comparer, work[job.name], job.tree, chat)
+        return wants
 
     async def compared(states: BatchStates) -> None:
-        collected, left = await batching.collected(states, asked, report)
+        submitted = {key for state in states.pending() for key in state.keys}
+        collected, left = await batching.collected(states, lambda chat: asked(chat, submitted), report)
         answered = {
             name: [item for item in items if item not in collected.unanswered_pieces]
             for name, items in work.items()
@@ -138,7 +148,20 @@ def _in_batches(jobs: Sequence[CompareJob], work: Work, batching: Batching, repo
         folder, listener = batching.cache, batching.listener
         await _execute(jobs, answered, jobs[0].judges, folder, left, report, listener, rounds=False)
 
-    batching.run({item.judge for items in work.values() for item in items}, compared)
+    batching.run(judges, compared)
+
+
+def _rounds(job: CompareJob, cache: Path | None) -> Rounds:
+    return Rounds(cache, job.comparer.protocol.suite.id, job.comparer.protocol.language)
+
+
+async def _resumed(
+    job: CompareJob, rounds: Rounds, chat: Chat, submitted: Collection[str] = ()
+) -> list[CompareWork]:
+    """What an earlier command chose and has paid for, but did not store: it is no longer chosen."""
+    before = job.chosen_before(rounds)
+    job.resumed = [item for item in before if await paid_for(job.comparer, item, job.tree, chat, submitted)]
+    return job.resumed
 
 
 async def _execute(
@@ -165,7 +188,8 @@ async def _execute(
         listener.started(report)
         try:
             for job in jobs:
-                await _job(job, work[job.name], chat, report, listener, rounds=rounds)
+                notes = _rounds(job, cache) if rounds else None
+                await _job(job, work[job.name], chat, report, listener, notes)
                 if report.budget_reached:
                     break
         finally:
@@ -178,20 +202,22 @@ async def _job(
     chat: Chat,
     report: RunReport,
     listener: Listener,
-    *,
-    rounds: bool,
+    rounds: Rounds | None,
 ) -> None:
     """Make the comparisons of ``work`` and then, in ``rounds``, those chosen from what the earlier ones have
     shown."""
+    if rounds is not None:
+        work = work + await _resumed(job, rounds, chat)
     while True:
         if work:
             made = await compare_pairs(job.comparer, work, job.tree, chat, report, listener.progressed)
             job.add(made)
-        if not rounds or report.budget_reached or job.reached():
+        if rounds is None or report.budget_reached or job.reached():
             return
         work = job.next_round(job.round_size)
         if not work:
             return
+        rounds.note(work)
 
 
 def _reparse(job: CompareJob) -> tuple[int, int]:

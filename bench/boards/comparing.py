@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from bench.boards.compare_rounds import Chosen, Rounds
 from bench.boards.loading import load_board
 from bench.boards.rating import compared, ranked_scores
 from bench.catalog import Catalog, load_catalog
@@ -63,6 +64,8 @@ class CompareJob:
     part: Part
     plan: PairPlan
     states: Counter[str] = field(default_factory=Counter)
+    resumed: list[CompareWork] = field(default_factory=list)
+    """Comparisons that an earlier command chose and paid for: made whatever would be chosen now."""
 
     @property
     def name(self) -> str:
@@ -124,7 +127,7 @@ class CompareJob:
         """The comparisons to make next, at most ``size`` for each judge; None: all that are missing."""
         strengths = {} if size is None and not self.evidence.records else self._strengths()
         if self.plan.rotate:
-            counts = Counter(r.judge for r in self.evidence.records if r.judge in self.judges)
+            counts = Counter(judge for judge, _ in self._made())
             picked = self._picked(self.judges, strengths, size)
             dealt = rotated(picked, self.judges, counts)
         else:
@@ -154,15 +157,30 @@ class CompareJob:
     def _picked(
         self, judges: Sequence[str], strengths: Mapping[str, float], size: int | None
     ) -> list[Picked]:
-        done = [
-            (*record.players, slot_of(record))
-            for record in self.evidence.records
-            if record.judge in judges and self._mine(record.players, slot_of(record))
-        ]
+        done = [pick for judge, pick in self._made() if judge in judges and self._mine_pick(pick)]
         share = 1 if self.part.shard is None else self.part.shard.count
         left = max(0, -(-self.target // share) - len(done))
         choice = Choice(self.order, self.slots, strengths, done, self.plan.neighbours, self._mine_pick)
         return choose(choice, left if size is None else min(left, size), self.plan.seed)
+
+    def _made(self) -> list[tuple[str, Picked]]:
+        """Judges and what they have compared, or will without being chosen."""
+        made = [(record.judge, (*record.players, slot_of(record))) for record in self.evidence.records]
+        return list(
+            dict.fromkeys([*made, *((item.judge, (*item.players, item.slot)) for item in self.resumed)])
+        )
+
+    def chosen_before(self, rounds: Rounds) -> list[CompareWork]:
+        """What an earlier command has chosen of this job and did not store."""
+        made = {Chosen(judge=r.judge, players=r.players, slot=slot_of(r)) for r in self.evidence.records}
+        work = [
+            self._work(*item.players, item.slot, item.judge)
+            for item in rounds.missing(made)
+            if item.judge in self.judges
+            and set(self.order).issuperset(item.players)
+            and self._mine(item.players, item.slot)
+        ]
+        return [item for item in dict.fromkeys(work) if item is not None]
 
     def _mine_pick(self, pick: Picked) -> bool:
         return self._mine(pick[:2], pick[2])

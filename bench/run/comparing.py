@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -31,6 +31,16 @@ class CompareWork:
     anew: bool = False
     """Whether replies from the cache that make a verdict fail are asked for anew."""
 
+    @property
+    def players(self) -> tuple[str, str]:
+        """The two players, in the order of their slugs."""
+        return self.cells[0].player, self.cells[1].player
+
+    @property
+    def slot(self) -> tuple[str, str, int]:
+        """Character, situation and repeat."""
+        return self.cells[0].character, self.cells[0].situation, self.cells[0].repeat
+
 
 def failed_temporarily(record: Comparison) -> bool:
     """Whether a comparison failed, and only for a cause that passes."""
@@ -51,6 +61,18 @@ async def first_calls(
                 if prepared is not None:
                     wants.append(Want(prepared, item.judge, item, comparer.reply_tokens))
     return wants
+
+
+async def paid_for(
+    comparer: Comparer, item: CompareWork, tree: ResultsTree, chat: Chat, submitted: Collection[str]
+) -> bool:
+    """Whether an answer of ``item`` is in the cache, or its request in a batch (among ``submitted``)."""
+    pair = _pair(item, tree)
+    for shown_first in range(2):
+        prepared = await first_call(partial(comparer.order, pair, shown_first, item.judge), chat)
+        if prepared is None or prepared.key in submitted:
+            return True
+    return False
 
 
 async def compare_pairs(

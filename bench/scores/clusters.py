@@ -54,24 +54,30 @@ def clustered(values: Array) -> MeanError:
     """
     have = ~np.isnan(values)
     n = have.sum(axis=(1, 2)).astype(np.float64)
-    few = n < 2
     with np.errstate(invalid="ignore", divide="ignore"):
         mean = np.where(have, values, 0.0).sum(axis=(1, 2)) / n
         rest = np.where(have, values - mean[:, None, None], 0.0)
         a, df_a = _cluster_variance(rest.sum(axis=2), _count(have, 2), n)
         b, df_b = _cluster_variance(rest.sum(axis=1), _count(have, 1), n)
         c = (rest**2).sum(axis=(1, 2)) / (n - 1) / n
-        both = a + b - c
-        pieces = sum(
-            np.divide(v**2, df, out=np.zeros_like(v), where=df > 0)
-            for v, df in ((a, df_a), (b, df_b), (c, n - 1))
-        )
+    return two_way(mean, (a, df_a), (b, df_b), (c, n - 1), n)
+
+
+def two_way(
+    mean: Array, a: tuple[Array, Array], b: tuple[Array, Array], c: tuple[Array, Array], n: Array
+) -> MeanError:
+    """The two-way error of :func:`clustered` from (variance, degrees of freedom) by character, by situation
+    and by cell; degrees of freedom are 0 with a single character or situation."""
+    (var_a, df_a), (var_b, df_b) = a, b
+    with np.errstate(invalid="ignore", divide="ignore"):
+        both = var_a + var_b - c[0]
+        pieces = sum(np.divide(v**2, df, out=np.zeros_like(v), where=df > 0) for v, df in (a, b, c))
         satterthwaite = np.maximum(both**2 / pieces, np.minimum(df_a, df_b))
-        larger, df_larger = np.maximum(a, b), np.where(a >= b, df_a, df_b)
+        larger, df_larger = np.maximum(var_a, var_b), np.where(var_a >= var_b, df_a, df_b)
         crossed = both > larger * (1 + 1e-9)
     variance = np.where(crossed, both, larger)
     df = np.where(crossed, satterthwaite, df_larger)
-    unknown = few | (variance <= CERTAIN**2) | ~(df >= 1)
+    unknown = ~(variance > CERTAIN**2) | ~(df >= 1)
     return MeanError(mean, np.where(unknown, np.nan, variance), np.where(unknown, np.nan, df), n)
 
 

@@ -8,12 +8,13 @@ P(y >= k) = F(eta - t_k) and P(y <= -k) = F(-eta - t_k), F the logistic function
 so that without ties and sizes it is the model of Bradley and Terry (1952). Tables of wins, ties and losses
 may use Davidson's (1970) model instead. Strengths and effects carry a weak ridge, so that a sparse set of
 pairs stays identified. A margin is one observation, however large: taken for several wins it would make
-intervals too narrow. Errors are clustered by scene: all judges and both orders of a scene are one cluster.
+intervals too narrow. Errors are clustered by scene: all judges and both orders of a scene are one cluster
+(:mod:`bench.scores.pairwise_errors`).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -21,7 +22,8 @@ import numpy.typing as npt
 from scipy import special
 
 from bench.scores.bootstrap import Array
-from bench.scores.clusters import MeanError, Positions, clustered, clustered_differences
+from bench.scores.clusters import MeanError, Positions
+from bench.scores.pairwise_errors import Scenes, errors
 
 Ties = Literal["cumulative", "davidson"]
 RIDGE = 0.01
@@ -81,45 +83,40 @@ class Fit:
     """Of the other effects: ``position:<judge>``, ``length``, ``self``; absent where the data cannot tell."""
     effects: Array
     thresholds: Array
-    influence: Array
-    """Verdicts x (players and effects): how much each verdict moves an estimate."""
+    scores: Array
+    """Verdicts x parameters: gradient of each verdict's log-likelihood. Parameters: players, effects, then
+    thresholds."""
+    inverse: Array
+    """Of the penalised information (parameters x parameters)."""
+    scenes: Scenes
+    penalty: Array
 
     def effect(self, name: str) -> tuple[float, float, float] | None:
         """(estimate, standard error, degrees of freedom) of an effect by name; None if not in the model.
 
-        The error is NaN where fewer than two scenes were judged.
+        The error is NaN where the judged scenes do not tell, such as a single one.
         """
         if name not in self.names:
             return None
         at = self.names.index(name)
-        made = clustered(self._by_scene(self.influence[:, len(self.theta) + at][:, None]))
+        made = self._errors(np.eye(len(self.penalty))[[len(self.theta) + at]])
         return float(self.effects[at]), float(made.error[0]), float(made.df[0])
 
     def differences(self, first: Positions, second: Positions) -> MeanError:
         """theta[first] - theta[second], with errors that hold for other scenes and these judges."""
-        values = self._by_scene(self.influence[:, : len(self.theta)])
-        made = clustered_differences(values, first, second)
-        return MeanError(self.theta[first] - self.theta[second], made.variance, made.df, made.n)
+        players = np.eye(len(self.theta), len(self.penalty))
+        return replace(
+            self._errors(players[first] - players[second]), mean=self.theta[first] - self.theta[second]
+        )
 
     def strengths(self) -> MeanError:
         """theta with the error of each, relative to the mean of all players."""
-        made = clustered(self._by_scene(self.influence[:, : len(self.theta)]))
-        return MeanError(self.theta, made.variance, made.df, made.n)
+        seen = np.isfinite(self.theta)
+        players = np.eye(len(seen), len(self.penalty))
+        return replace(self._errors(players - players[seen].mean(axis=0)), mean=self.theta)
 
-    def _by_scene(self, influence: Array) -> Array:
-        """Influences summed by scene, as estimates x characters x situations; NaN where nothing was judged.
-
-        Each is multiplied by the number of scenes, so that the variance of their mean is the estimate's.
-        """
-        judged = np.unique(self.data.scene)
-        rows = sorted({self.data.scenes[n][0] for n in judged})
-        columns = sorted({self.data.scenes[n][1] for n in judged})
-        table = np.full((influence.shape[1], len(rows), len(columns)), np.nan)
-        for n in judged:
-            character, situation = self.data.scenes[n]
-            total = influence[self.data.scene == n].sum(axis=0) * len(judged)
-            table[:, rows.index(character), columns.index(situation)] = total
-        return table
+    def _errors(self, contrasts: Array) -> MeanError:
+        return errors(self.scenes, self.penalty, contrasts)
 
 
 def fit(data: Comparisons, ties: Ties = "cumulative", ridge: float = RIDGE) -> Fit:
@@ -141,19 +138,40 @@ def fit(data: Comparisons, ties: Ties = "cumulative", ridge: float = RIDGE) -> F
     penalty = np.zeros(linear.shape[1] + model.shapes)
     penalty[: linear.shape[1]] = ridge
     found = _newton(model, penalty)
-    scores, hessian = model.derivatives(found)
-    influence = np.linalg.solve(hessian + np.diag(penalty), scores.T).T
+    scores, pieces = model.derivatives(found)
     seen = np.zeros(count, dtype=bool)
     seen[data.first] = seen[data.second] = True
-    theta = np.where(seen, found[:count] - found[:count][seen].mean(), np.nan)
-    influence[:, :count] -= influence[:, :count][:, seen].mean(axis=1, keepdims=True)
     return Fit(
         data=data,
-        theta=theta,
+        theta=np.where(seen, found[:count] - found[:count][seen].mean(), np.nan),
         names=names,
         effects=found[count : linear.shape[1]],
         thresholds=model.thresholds(found),
-        influence=influence[:, : linear.shape[1]],
+        scores=scores,
+        inverse=np.linalg.inv(_information(pieces) + np.diag(penalty)),
+        scenes=_scenes(data, scores, pieces),
+        penalty=penalty,
+    )
+
+
+Pieces = list[tuple[Array, Array]]
+"""Rows and weights by verdict: minus the Hessian is the sum of weight x row' row over both."""
+
+
+def _information(pieces: Pieces, chosen: Any = slice(None)) -> Array:
+    """Minus the Hessian of the ``chosen`` verdicts' log-likelihood."""
+    total: Array = sum(rows[chosen].T @ (weights[chosen, None] * rows[chosen]) for rows, weights in pieces)
+    return total
+
+
+def _scenes(data: Comparisons, scores: Array, pieces: Pieces) -> Scenes:
+    judged = [np.flatnonzero(data.scene == n) for n in np.unique(data.scene)]
+    names = np.array([data.scenes[data.scene[rows[0]]] for rows in judged])
+    return Scenes(
+        scores=np.array([scores[rows].sum(axis=0) for rows in judged]),
+        information=np.array([_information(pieces, rows) for rows in judged]),
+        character=np.unique(names[:, 0], return_inverse=True)[1],
+        situation=np.unique(names[:, 1], return_inverse=True)[1],
     )
 
 
@@ -224,19 +242,19 @@ class _Cumulative:
         p = self._shares(*self._edges(at))
         return float(np.log(p).sum()) if (p > 0).all() else -np.inf
 
-    def derivatives(self, at: Array) -> tuple[Array, Array]:
-        """Gradient of each verdict's log-likelihood (verdicts x parameters), and minus the Hessian."""
+    def derivatives(self, at: Array) -> tuple[Array, Pieces]:
+        """Gradient of each verdict's log-likelihood (verdicts x parameters), and minus its Hessian."""
         below, above = self._edges(at)
         p = self._shares(below, above)
         scores = np.zeros((len(p), len(at)))
-        hessian = np.zeros((len(at), len(at)))
+        pieces = [(scores, np.ones(len(p)))]
         for edge, shapes, sign in ((above, self._above, 1.0), (below, self._below, -1.0)):
             share = special.expit(edge)
             density = np.where(np.isinf(edge), 0.0, share * (1 - share)) * sign / p
             rows = np.column_stack([-self._turned, shapes])
             scores += density[:, None] * rows
-            hessian -= rows.T @ ((density * (1 - 2 * share))[:, None] * rows)
-        return scores, hessian + scores.T @ scores
+            pieces.append((rows, -density * (1 - 2 * share)))
+        return scores, pieces
 
     def thresholds(self, at: Array) -> Array:
         """t_1, t_2, ... in log odds."""
@@ -248,7 +266,8 @@ class _Davidson:
     """Wins, ties and losses: P(win) : P(loss) : P(tie) = exp(eta / 2) : exp(-eta / 2) : nu."""
 
     def __init__(self, linear: Array, margin: Array) -> None:
-        self.linear, self.margin = linear, margin
+        self.linear = linear
+        self._outcome = np.where(margin > 0, 0, np.where(margin < 0, 1, 2))  # win, loss, tie
         self.shapes = int((margin == 0).any())
 
     def start(self) -> Array:
@@ -261,26 +280,21 @@ class _Davidson:
         logs = np.stack([eta / 2, -eta / 2, np.full_like(eta, tie)])
         logs -= special.logsumexp(logs, axis=0)
         win, loss, tied = np.exp(logs)
-        found = np.choose(np.where(self.margin > 0, 0, np.where(self.margin < 0, 1, 2)), logs)
+        found = logs[self._outcome, np.arange(logs.shape[1])]
         return win, loss, tied, found
 
     def likelihood(self, at: Array) -> float:
         return float(self._shares(at)[3].sum())
 
-    def derivatives(self, at: Array) -> tuple[Array, Array]:
+    def derivatives(self, at: Array) -> tuple[Array, Pieces]:
         win, loss, tied, _ = self._shares(at)
-        along = (np.sign(self.margin) - (win - loss)) / 2
-        tie = (self.margin == 0) - tied
-        scores = np.column_stack([along[:, None] * self.linear, *([tie] if self.shapes else [])])
-        bend = (win + loss - (win - loss) ** 2) / 4
-        hessian = np.zeros((scores.shape[1], scores.shape[1]))
-        size = self.linear.shape[1]
-        hessian[:size, :size] = self.linear.T @ (bend[:, None] * self.linear)
-        if self.shapes:
-            hessian[-1, -1] = (tied * (1 - tied)).sum()
-            cross = self.linear.T @ (-tied * (win - loss) / 2)
-            hessian[:size, -1] = hessian[-1, :size] = cross
-        return scores, hessian
+        pieces = []
+        for sign, share in ((1.0, win), (-1.0, loss), (0.0, tied)):
+            along = (sign - (win - loss)) / 2
+            tie = (float(sign == 0) - tied)[:, None][:, : self.shapes]
+            pieces.append((np.column_stack([along[:, None] * self.linear, tie]), share))
+        scores: Array = np.stack([rows for rows, _ in pieces])[self._outcome, np.arange(len(win))]
+        return scores, pieces
 
     def thresholds(self, at: Array) -> Array:
         """The log of nu; empty without ties."""
@@ -303,9 +317,9 @@ def _newton(model: _Cumulative | _Davidson, penalty: Array) -> Array:
     at = model.start()
     value = model.likelihood(at) - float(penalty @ at**2) / 2
     for _ in range(MOST_STEPS):
-        scores, hessian = model.derivatives(at)
+        scores, pieces = model.derivatives(at)
         gradient = scores.sum(axis=0) - penalty * at
-        curved = hessian + np.diag(penalty + 1e-9)
+        curved = _information(pieces) + np.diag(penalty + 1e-9)
         step = np.linalg.solve(curved, gradient)
         expected = float(step @ gradient)
         if expected < CLOSE:

@@ -15,6 +15,7 @@ import pytest
 from bench.chat.batch_api import BatchApi, lines_of
 from bench.chat.batch_states import BatchStates
 from bench.records import Judgement
+from bench.results import ResultsTree
 from bench.run.batch_results import BatchResults
 from tests.cli.conftest import Bench, Ended
 from tests.scripted_batches import BatchServer
@@ -178,6 +179,8 @@ STEPS = [
     (BatchResults, "store", False, 1),
     (BatchResults, "store", True, 1),
     (BatchStates, "remove", True, 1),
+    (ResultsTree, "write_judgement", False, 1),
+    (ResultsTree, "write_judgement", True, 1),
 ]
 
 

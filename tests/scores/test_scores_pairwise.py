@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import optimize, special, stats
+from scipy import linalg, optimize, special, stats
 
 from bench.scores.bootstrap import Array
 from bench.scores.pairwise import Comparisons, Fit, fit, standardised_lengths
+from bench.scores.pairwise_errors import Scenes, errors
 from bench.scores.pairwise_ratings import cycles, habits, judges_spread, pairwise_numbers
 from tests.scores.pairwise_judge import Script, made
 
@@ -56,9 +57,9 @@ def test_without_ties_and_sizes_it_is_the_logit_of_statsmodels() -> None:
     clustered = statsmodels.Logit(verdicts.margin > 0, columns).fit(
         disp=False, cov_type="cluster", cov_kwds={"groups": verdicts.scene, "use_correction": False}
     )
-    scenes = dataclasses.replace(verdicts, scenes=tuple((f"s{n}", "") for n in range(16)))
-    error = fit(scenes, ridge=1e-8).differences(np.array([1]), np.array([0])).error[0]
-    assert error == pytest.approx(clustered.bse[0] * np.sqrt(16 / 15), rel=1e-4)
+    influence = found.scores @ found.inverse
+    plain = np.array([influence[verdicts.scene == n].sum(axis=0) for n in range(16)])
+    assert np.sqrt(((plain[:, 1] - plain[:, 0]) ** 2).sum()) == pytest.approx(clustered.bse[0], rel=1e-4)
 
 
 def test_without_other_effects_it_is_the_bradley_terry_of_evalica() -> None:
@@ -175,9 +176,38 @@ def coverage(script: Script, runs: int, seed: int, scenes: int) -> tuple[float, 
     return float(np.mean(inside)), {name: count / runs for name, count in held.items()}
 
 
+def test_errors_are_those_of_bell_and_mccaffrey() -> None:
+    """Least squares, defined by rows: the residuals of a cluster times (1 - H_gg)^(-1/2)."""
+    rng = np.random.default_rng(11)
+    groups = np.repeat(np.arange(5), [2, 3, 4, 6, 9])
+    x = np.column_stack([np.ones(24), rng.normal(size=24) + groups, rng.normal(size=24)])
+    bread = np.linalg.inv(x.T @ x)
+    rest = np.eye(24) - x @ bread @ x.T
+    residuals = rest @ rng.normal(size=24)
+    rows = [np.flatnonzero(groups == n) for n in range(5)]
+    weights = []
+    for members in rows:
+        adjusted = np.linalg.inv(linalg.sqrtm(rest[np.ix_(members, members)]))
+        weights.append(rest[:, members] @ adjusted @ x[members] @ bread)
+    scenes = Scenes(
+        scores=np.array([x[members].T @ residuals[members] for members in rows]),
+        information=np.array([x[members].T @ x[members] for members in rows]),
+        character=np.arange(5),
+        situation=np.zeros(5, dtype=np.int64),
+    )
+    found = errors(scenes, np.zeros(3), np.eye(3))
+    for n in range(3):
+        each = np.array([weight[:, n] for weight in weights])
+        assert found.variance[n] == pytest.approx(((each @ residuals) ** 2).sum())
+        products = each @ each.T
+        assert found.df[n] == pytest.approx(np.trace(products) ** 2 / (products**2).sum())
+    alone = dataclasses.replace(scenes, information=scenes.information * (np.arange(5) == 2)[:, None, None])
+    assert np.isnan(errors(alone, np.full(3, 0.01), np.eye(3)).variance).all()
+
+
 def test_intervals_cover_the_truth_and_biases_are_recovered() -> None:
     """60 runs x 15 pairs; full table: tests/benchmarks/pairwise_coverage.py."""
-    covered, held = coverage(Script(TRUTH), 60, seed=7, scenes=16)
+    covered, held = coverage(Script(TRUTH), 60, seed=7, scenes=12)
     assert 0.92 <= covered <= 0.98
     assert all(share >= 0.85 for share in held.values()), held
 
@@ -193,7 +223,7 @@ def test_a_margin_counted_as_several_wins_would_fail() -> None:
     for _ in range(30):
         verdicts = won(made(script, rng, 16, 1))
         found = fit(verdicts)
-        independent = np.cov(found.influence[:, : len(TRUTH)].T) * len(verdicts.margin)
+        independent = np.cov((found.scores @ found.inverse)[:, : len(TRUTH)].T) * len(verdicts.margin)
         contrast = np.eye(len(TRUTH))[first] - np.eye(len(TRUTH))[second]
         error = np.sqrt(np.einsum("ij,jk,ik->i", contrast, independent, contrast))
         estimate = found.theta[first] - found.theta[second]
