@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from bench.records import RECORD_TYPES, SCHEMA_VERSION
 from bench.schemas import json_schema
 
 
+@cache
 def all_schemas() -> dict[str, dict[str, Any]]:
     """Every schema by the name of its file without ``.schema.json``."""
     from bench.agreement.report import Agreement

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from bench import cli
 from bench.chat.batch_api import BatchApi, lines_of
 from bench.chat.batch_states import BatchStates
 from bench.records import Judgement
@@ -33,18 +34,29 @@ def server() -> Iterator[BatchServer]:
         yield running
 
 
+@pytest.fixture(scope="module")
+def conversations(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The results of one run, without its judgements, for tests to copy."""
+    with BatchServer().in_thread() as server:
+        tiny = _with_batches(tmp_path_factory.mktemp("talked"), server.url)
+        cli.cli(["run", "tiny", *tiny.options()], standalone_mode=False)
+    shutil.rmtree(tiny.tree.player_folder("tiny", "en", "bard") / "judgements")
+    return tiny.tree.root
+
+
 @pytest.fixture
-def talked(bench: Bench, tmp_path: Path, server: BatchServer) -> Tiny:
+def talked(conversations: Path, tmp_path: Path, server: BatchServer) -> Tiny:
     """Conversations without judgements; their judges are at a provider with batches at half price."""
-    tiny = make_tiny(tmp_path / "tiny", server.url)
+    tiny = _with_batches(tmp_path / "tiny", server.url)
+    shutil.copytree(conversations, tiny.tree.root, dirs_exist_ok=True)
+    return tiny
+
+
+def _with_batches(root: Path, url: str) -> Tiny:
+    tiny = make_tiny(root, url)
     edit(tiny.models, "schema_limits = true\n", "schema_limits = true\nbatch = true\n")
     text = tiny.models.read_text()
     tiny.models.write_text(text.replace('output = "2" }', 'output = "2", batch_discount = "0.5" }'))
-    assert bench("run", "tiny", *tiny.options()).status == 0
-    shutil.rmtree(tiny.tree.player_folder("tiny", "en", "bard") / "judgements")
-    shutil.rmtree(tiny.root / "cache")
-    server.count = 0
-    server.seen.clear()
     return tiny
 
 

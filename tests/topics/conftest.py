@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from bench.topics.embedding import PACKAGES, Vectors, embedded
 from bench.topics.grouping import Grouped, grouped
 from bench.topics.messages import Messages, read_messages
+from tests.sharing import computed_once, shared_folder
 from tests.tiny import ROOT
 
 SAMPLES = ROOT / "prompts" / "topics"
@@ -26,22 +27,16 @@ needs_topics = pytest.mark.skipif(
 
 
 @pytest.fixture(scope="module")
-def grouped_once() -> Iterator[None]:
+def grouped_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Each input is embedded and grouped once: it takes seconds, and test_topics_analysis.py tests it."""
-    made: dict[Hashable, Grouped] = {}
-    vectors_of: dict[Hashable, Vectors] = {}
+    folder = shared_folder(tmp_path_factory)
+    vectors_of, groups_of = computed_once(folder, embedded), computed_once(folder, grouped)
 
     def embedded_once(texts: Sequence[str], on_progress: Any = None) -> Vectors:
-        key = tuple(texts)
-        if key not in vectors_of:
-            vectors_of[key] = embedded(texts, on_progress)
-        return vectors_of[key]
+        return vectors_of(list(texts))
 
     def once(texts: Sequence[str], vectors: Vectors, counts: NDArray[np.int64], **settings: Any) -> Grouped:
-        key = (tuple(texts), counts.tobytes(), tuple(sorted(settings.items())))
-        if key not in made:
-            made[key] = grouped(texts, vectors, counts, **settings)
-        return made[key]
+        return groups_of(list(texts), vectors, counts, **settings)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("bench.topics.analysis.grouped", once)
