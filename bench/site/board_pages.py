@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from bench.records import canonical
 from bench.scores.forms import judge_gaps, sampling_line, to_csv, to_json
@@ -16,7 +16,6 @@ from bench.site.compare_pages import compare_page
 from bench.site.context import BoardContext, Page
 from bench.site.embeds import badge_text, embed_code, embed_files
 from bench.site.judge_pages import judges_page
-from bench.site.model_pages import model_pages
 from bench.site.player_pages import player_page
 from bench.site.probes import probe_table
 from bench.site.rating_pages import rating_pages
@@ -24,13 +23,6 @@ from bench.site.rescore_pages import rescore_page, scores_script
 from bench.site.scene_pages import scene_pages
 from bench.site.text import plain
 from bench.site.wins import wins_page
-
-
-def all_pages(contexts: Sequence[BoardContext]) -> Iterator[Page]:
-    """The pages of all boards, and of the models on them."""
-    for context in contexts:
-        yield from board_pages(context)
-    yield from model_pages(contexts)
 
 
 def board_pages(context: BoardContext) -> Iterator[Page]:

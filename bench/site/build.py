@@ -6,7 +6,7 @@ import re
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from bench.results import ResultsTree, repeat_in
 from bench.scores.external import FOLDER, load_aliases, load_published, published_lists
 from bench.scores.frame import Frames, frames_of
 from bench.site import paths
-from bench.site.board_pages import all_pages, board_files, indexed
+from bench.site.board_pages import board_files, board_pages, indexed
 from bench.site.change_pages import feed_entries
 from bench.site.compared_pages import ComparedPlace, compared_files, compared_pages, compared_places
 from bench.site.context import BoardContext, Page
@@ -31,7 +31,8 @@ from bench.site.home import PART, part_values
 from bench.site.indexes import search_files, sitemap
 from bench.site.labels import SuiteLabel, judge_names
 from bench.site.lists import lists_for
-from bench.site.output import OutputFolder
+from bench.site.model_pages import model_pages
+from bench.site.output import OutputFolder, write_file
 from bench.site.places import BoardPlace
 from bench.site.project import FEED, Sources, changelog, citation, feed, version_entries
 from bench.site.published import table_results
@@ -39,7 +40,7 @@ from bench.site.render import Pages
 from bench.site.shell import NavBoard, Stage1, build_shells
 from bench.site.studies import StudyPlace, part_links, study_places
 from bench.site.text import plain
-from bench.site.workers import Workers, workers
+from bench.site.workers import Workers, at_once, processes, workers
 from bench.slugs import slug
 from bench.suites import Suite
 
@@ -189,10 +190,12 @@ class _Build:
         for name, data in stage1.files.items():
             if not name.startswith("search/"):
                 self.folder.write(name, data)
-        for page in chain(all_pages(contexts), compared_pages(self.compared, pages)):
-            self._write_page(page, stage1)
-        for name, data in chain(*map(board_files, contexts), compared_files(self.compared)):
-            self.folder.write(name, data)
+        tasks = [partial(self._written, board_pages(one), board_files(one), stage1) for one in contexts]
+        tasks.append(partial(self._written, model_pages(contexts), (), stage1))
+        others = compared_pages(self.compared, pages), compared_files(self.compared)
+        tasks.append(partial(self._written, *others, stage1))
+        for files, written in at_once(tasks, processes(sum(len(one.infos) for one in contexts), jobs)):
+            self.folder.add(files, written)
         self._write_studies(contexts, pages, stage1)
         if entries:
             entries += [entry for context in contexts for entry in feed_entries(context)]
@@ -327,18 +330,17 @@ class _Build:
             )
         return contexts
 
-    def _write_page(self, page: Page, stage1: Stage1) -> None:
-        """Write a page in its shell. Each board has a shell of its own, which marks it in the navigation."""
-        shell = stage1.board_shells.get(page.path) or stage1.shells[page.kind]
-        text = shell.fill(
-            title=page.title,
-            heading=page.heading,
-            content=page.content,
-            path=page.path,
-            description=page.description,
-            image=page.image,
-        )
-        self.folder.write(page.path, text)
+    def _written(
+        self, pages: Iterable[Page], files: Iterable[tuple[str, bytes | str]], stage1: Stage1
+    ) -> tuple[list[str], int]:
+        """Write pages and files. Returns their paths, and how many are new or changed."""
+        names: list[str] = []
+        written = 0
+        filled: Iterable[tuple[str, bytes | str]] = ((one.path, _in_shell(one, stage1)) for one in pages)
+        for name, data in chain(filled, files):
+            names.append(name)
+            written += write_file(self.folder.root, name, data)
+        return names, written
 
     def _write_studies(self, contexts: Sequence[BoardContext], pages: Pages, stage1: Stage1) -> None:
         """Write the page and the files of every human study."""
@@ -349,9 +351,8 @@ class _Build:
         boards = {(context.place.suite, context.place.language): context for context in contexts}
         for place in self.studies:
             report = study_report(self.tree, place, boards, self.catalog)
-            self._write_page(study_page(report, place, boards, pages), stage1)
-            for name, data in study_files(report, place):
-                self.folder.write(name, data)
+            files = study_files(report, place)
+            self.folder.add(*self._written([study_page(report, place, boards, pages)], files, stage1))
 
     def _write_common(
         self,
@@ -381,3 +382,16 @@ class _Build:
         if self.site_url:
             listed = [*stage1.pages, *(path for path, _ in found)]
             self.folder.write("sitemap.xml", sitemap(self.site_url, listed))
+
+
+def _in_shell(page: Page, stage1: Stage1) -> str:
+    """A page in its shell. Each board has a shell of its own, which marks it in the navigation."""
+    shell = stage1.board_shells.get(page.path) or stage1.shells[page.kind]
+    return shell.fill(
+        title=page.title,
+        heading=page.heading,
+        content=page.content,
+        path=page.path,
+        description=page.description,
+        image=page.image,
+    )

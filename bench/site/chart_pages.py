@@ -71,10 +71,13 @@ class ShownChart:
 
 def shown_charts(context: BoardContext) -> list[ShownChart]:
     """All charts of a board."""
-    if context.rules.probes:
-        return []
     names = {_link(context, info.player): plain(info.name, 80) for info in context.infos}
     return [_shown(context, chart, names) for chart in _charts(context)]
+
+
+def picture(context: BoardContext) -> str:
+    """The file of a board's first chart, which is not drawn for that; empty without charts."""
+    return next((f"{FOLDER}/{chart.key}.png" for chart in _charts(context)), "")
 
 
 def leaders(context: BoardContext, page: str, most: int) -> Markup:
@@ -125,6 +128,8 @@ def _shown(context: BoardContext, chart: Chart, names: Mapping[str, str]) -> Sho
 
 
 def _charts(context: BoardContext) -> Iterator[Chart]:
+    if context.rules.probes:
+        return
     for make in (_ranks, _cost, _length, _stamina, _criteria):
         chart = make(context)
         if chart is not None and len(chart.rows) >= LEAST_CHARTED:

@@ -192,7 +192,9 @@ class BoardContext:
     @cached_property
     def picture(self) -> str:
         """Path of the chart that stands for the board; empty without charts."""
-        name = next((name for chart in self.charts for name in chart.files if name.endswith(".png")), "")
+        from bench.site.chart_pages import picture  # loads matplotlib
+
+        name = picture(self) if len(self.infos) >= LEAST_CHARTED else ""
         return name and f"{paths.board_folder(self.place.suite, self.place.language)}/{name}"
 
     def links(self, page: str) -> Links:

@@ -49,11 +49,12 @@ class OutputFolder:
         self.write(MARKER, b"Built by `bench site build`; a build deletes what it did not write.\n")
 
     def add(self, names: Iterable[str], written: int, stamps: Mapping[str, Stamp] | None = None) -> None:
-        """Count files of conversations that a worker has written or found unchanged. ``stamps``: of pages."""
-        self._stamps |= stamps or {}
+        """Count files that were written or found unchanged elsewhere. ``stamps``: of conversations' pages."""
         self.kept.update(names)
         self.written += written
-        self._talks_changed |= written > 0
+        if stamps is not None:
+            self._stamps |= stamps
+            self._talks_changed |= written > 0
 
     def write(self, name: str, data: bytes | str) -> None:
         """Write a file, given by its path inside the folder."""

@@ -1,4 +1,4 @@
-"""Conversation pages written in parallel, if there are enough players to be worth starting processes."""
+"""Pages written in parallel, if there are enough players to be worth starting processes."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ import multiprocessing
 import os
 import sys
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any, TypeVar
 
 from bench.site.conversation_pages import ConversationWriter, PlayerJob, PlayerResult, Setup
 
@@ -59,13 +60,18 @@ def _can_spawn() -> bool:
     return path is None or Path(path).exists()
 
 
+def processes(players: int, jobs: int | None) -> int:
+    """How many processes to use for so many players. ``jobs``: as for :func:`workers`."""
+    if jobs is not None:
+        return jobs
+    return min(MOST, os.cpu_count() or 1) if players >= WORTH_A_PROCESS else 1
+
+
 @contextmanager
 def workers(setup: Setup, players: int, jobs: int | None = None) -> Iterator[Workers]:
     """Workers for so many players. ``jobs``: number of processes; None: choose; 1: only this one."""
-    count = min(MOST, os.cpu_count() or 1) if jobs is None else jobs
-    if not _can_spawn():
-        count = 1
-    if count < 2 or (jobs is None and players < WORTH_A_PROCESS):
+    count = processes(players, jobs) if _can_spawn() else 1
+    if count < 2:
         yield Workers(setup, None)
         return
     context = multiprocessing.get_context("spawn")
@@ -75,3 +81,27 @@ def workers(setup: Setup, players: int, jobs: int | None = None) -> Iterator[Wor
         except BaseException:
             pool.shutdown(cancel_futures=True)
             raise
+
+
+_Result = TypeVar("_Result")
+_tasks: list[Callable[[], Any]] = []
+"""The tasks of forked processes, which inherit them: what they work on could not be sent."""
+
+
+def at_once(tasks: Sequence[Callable[[], _Result]], count: int) -> Iterator[_Result]:
+    """The results of ``tasks`` in order, from up to ``count`` forked processes where the system has fork."""
+    if min(count, len(tasks)) < 2 or sys.platform != "linux":
+        yield from (task() for task in tasks)
+        return
+    _tasks[:] = tasks
+    gc.freeze()  # looking for garbage would copy the memory that the processes share
+    try:
+        with ProcessPoolExecutor(count, mp_context=multiprocessing.get_context("fork")) as pool:
+            yield from pool.map(_task, range(len(tasks)))
+    finally:
+        gc.unfreeze()
+        _tasks.clear()
+
+
+def _task(number: int) -> Any:
+    return _tasks[number]()
