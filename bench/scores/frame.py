@@ -11,7 +11,7 @@ Tables, each sorted by its key columns, so the order of files does not matter:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate
@@ -166,6 +166,11 @@ class Frames:
             for entry, counts in sorted(self.calls.items())
         ]
         return pd.DataFrame(rows, columns=list(COLUMNS["calls"]))
+
+    @cached_property
+    def under(self) -> dict[Hashable, pd.DataFrame]:
+        """Scores of judgements by policy, kept by :mod:`bench.scores.policy`."""
+        return {}
 
     @cached_property
     def usable(self) -> pd.DataFrame:

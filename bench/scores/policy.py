@@ -112,6 +112,12 @@ def _linked(table: pd.DataFrame) -> pd.Series:
 
 def _judgements_under(frames: Frames, policy: Policy) -> pd.DataFrame:
     """Each criterion's score under ``policy``, one row per judgement (indexed by VERDICT)."""
+    if policy not in frames.under:
+        frames.under[policy] = _counted(frames, policy)
+    return frames.under[policy].copy()
+
+
+def _counted(frames: Frames, policy: Policy) -> pd.DataFrame:
     judged = frames.counting_means if policy.refusals == "left_out" else frames.usable_means
     scores = _filled(frames, judged) if policy.absent_judgements == "filled" else judged.copy()
     if policy.refusals == "lowest":
@@ -139,6 +145,8 @@ def _filled(frames: Frames, judged: pd.DataFrame) -> pd.DataFrame:
 
 def _was_asked(frames: Frames, table: pd.DataFrame) -> npt.NDArray[np.bool_]:
     """Whether each judge (column) should score each conversation (row)."""
+    if frames.asked is None:
+        return np.broadcast_to(np.isin(table.columns, frames.judges), table.shape)
     scenes = zip(*(table.index.get_level_values(name) for name in SCENE[1:]), strict=True)
     return np.array([[judge in frames.judges_of(scene) for judge in table.columns] for scene in scenes])
 

@@ -88,20 +88,15 @@ class Dispute:
 
 
 def dispute_of(judgements: Sequence[Judgement]) -> Dispute | None:
-    """The most disputed turn of the judgements of one conversation. ``judgements``: those that count."""
+    """The turn with the widest gap between judges, the first if several tie; None if no judges differ.
+
+    ``judgements``: those of one conversation that count. A gap is the largest minus the smallest score of a
+    criterion, summed over the criteria.
+    """
     turns: dict[int, dict[str, dict[str, int]]] = {}
     for judgement in judgements:
         for verdict in judgement.turns:
             turns.setdefault(verdict.turn, {})[judgement.judge] = dict(verdict.scores)
-    return most_disputed(turns)
-
-
-def most_disputed(turns: Mapping[int, dict[str, dict[str, int]]]) -> Dispute | None:
-    """The turn with the widest gap between judges, the first if several tie; None if no judges differ.
-
-    ``turns``: turn to judge to criterion to score. A gap is the largest minus the smallest score of a
-    criterion, summed over the criteria.
-    """
     disputes = [Dispute(_gap(list(scores.values())), turn, scores) for turn, scores in sorted(turns.items())]
     widest = max(disputes, key=lambda dispute: dispute.gap, default=None)
     return widest if widest is not None and widest.gap > 0 else None
