@@ -55,7 +55,5 @@ def versus(
         comparisons.append(made.plain() | {"sentence": sentence(made)})
         if form == "text":
             click.echo(f"{suite} {language}: {sentence(made)}")
-            if not made.separated:
-                click.echo("More scenes show smaller differences: add characters or situations to the suite.")
     if form == "json":
         print_json(comparisons)

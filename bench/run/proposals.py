@@ -18,7 +18,8 @@ from bench.tables import markdown_table
 from bench.toml_entries import Entry, entry_from, unknown_name
 
 MOST_TEXT = 20_000
-LINE = r"^[^\x00-\x1f\x7f]{1,120}$"
+LINE = r"^[^\p{C}\p{Zl}\p{Zp}]{1,120}$"
+"""Without control characters, and without those that turn the direction of writing."""
 _SECTION = re.compile(r"(?m)^### +(?P<head>[A-Za-z ]{1,40})\s*\n(?P<text>(?:(?!^### ).*\n?)*)")
 
 
@@ -43,18 +44,22 @@ def read_proposal(text: str, catalog: Catalog, *, added: bool = False) -> Propos
 
     ``added``: whether the catalogue has it already, as it must then say the same.
 
-    Only providers that the catalogue has are allowed, so that no key goes to another address.
+    Only providers that the catalogue has are allowed, so that no key goes to another address. The embedded
+    server and recordings are not: they would run what is on the machine, under any name.
     """
     if len(text) > MOST_TEXT:
         raise CatalogError("the text is too long", where="issue", hint="Use the form.")
-    found = {
-        match["head"].strip().lower().replace(" ", "_"): match["text"].strip()
-        for match in _SECTION.finditer(text.replace("\r\n", "\n"))
-    }
-    named = {key: value for key, value in found.items() if key in Proposal.model_fields}
+    named: dict[str, str] = {}
+    for match in _SECTION.finditer(text.replace("\r\n", "\n")):
+        key = match["head"].strip().lower().replace(" ", "_")
+        if key in named:
+            raise CatalogError(f"{key!r} is there twice", where="issue", hint="Use the form.")
+        if key in Proposal.model_fields:
+            named[key] = match["text"].strip()
     proposal = entry_from(Proposal, named, "issue")
-    if proposal.provider not in catalog.providers:
-        raise unknown_name(proposal.provider, catalog.providers, "provider", str(catalog.path))
+    called = [name for name, p in catalog.providers.items() if not (p.embedded or p.recorded)]
+    if proposal.provider not in called:
+        raise unknown_name(proposal.provider, called, "provider", str(catalog.path))
     entry = catalog.models.get(proposal.id)
     if added and (entry is None or (entry.provider, entry.model) != (proposal.provider, proposal.model)):
         raise CatalogError(f"the model {proposal.id!r} was not added", where=str(catalog.path))
@@ -88,4 +93,9 @@ def plan_text(proposal: Proposal, catalog: Catalog, results: Path, prompts: Prom
     end = "unknown, because a price is not known" if total is None else f"about ${total:.2f}"
     if silent:
         end += f", without the reasoning of {', '.join(sorted(silent))}, whose length is unknown"
-    return f"The entry `{proposal.id}` is in order. A run would take these calls:\n\n{table}\nTotal: {end}.\n"
+    return (
+        f"The entry `{proposal.id}` is in order: model `{proposal.model}` of provider `{proposal.provider}`."
+        f" A run would take these calls:\n\n{table}\nTotal: {end}.\n\n"
+        f"The cost limit counts by the proposed prices, ${prices.input} and ${prices.output} per million tokens."
+        " Compare them with the provider's first.\n"
+    )
