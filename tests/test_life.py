@@ -22,6 +22,7 @@ def tree(tmp_path: Path) -> ResultsTree:
     return make_tree(tmp_path / "results", players=3, characters=2, situations=2).tree
 
 
+@pytest.mark.usefixtures("no_charts")
 def test_a_removed_player_leaves_its_reason(tree: ResultsTree, tmp_path: Path) -> None:
     first, *rest = [info.player for info in tree.players("synthetic", "en")]
     (done,) = remove_player(tree, "synthetic", first, f" {REASON}\n", day="2026-11-27")

@@ -31,6 +31,7 @@ CARD = {
 }
 
 
+@pytest.mark.usefixtures("no_charts")
 def test_a_german_card_goes_from_a_picture_to_the_website_in_three_commands(
     bench: Bench, tiny: Tiny, server: ScriptedServer
 ) -> None:

@@ -20,7 +20,7 @@ from tests.agreement.made_study import JUDGES, NOISE, STUDY, add_study, study_tr
 from tests.site.conftest import RESAMPLES
 from tests.synthetic import SUITE
 
-pytestmark = pytest.mark.usefixtures("quick_agreement")
+pytestmark = pytest.mark.usefixtures("quick_agreement", "no_charts")
 PAGE = f"people/{STUDY}/en/index.html"
 
 
@@ -31,7 +31,9 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> ResultsTree:
 
 
 @pytest.fixture(scope="module")
-def site(quick_agreement: None, tree: ResultsTree, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def site(
+    quick_agreement: None, no_charts: None, tree: ResultsTree, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
     output = tmp_path_factory.mktemp("human-site") / "site"
     build_site(tree, output=output)
     return output

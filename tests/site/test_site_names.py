@@ -46,7 +46,7 @@ def test_home_shows_an_exchange_and_folds_demonstrations_into_one_box(
 
 
 @pytest.fixture(scope="module")
-def named(small_tree: ResultsTree, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def named(no_charts: None, small_tree: ResultsTree, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The small site with a catalog that names its judges, one by the name of a third model."""
     root = tmp_path_factory.mktemp("named")
     names = {"judge-01": f"<b onclick={BOOM}>First</b>", "judge-02": "Alike", "someone": "Someone"}

@@ -32,7 +32,7 @@ PAIR = "player-01~player-02"
 
 
 @pytest.fixture(scope="module")
-def site(mini_tree: ResultsTree, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def site(no_charts: None, mini_tree: ResultsTree, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two players who were compared in four scenes; one order failed, and in one scene a player refuses."""
     root = tmp_path_factory.mktemp("pairs")
     shutil.copytree(mini_tree.root, root / "results")

@@ -12,7 +12,7 @@ from tests.synthetic import make_tree, player_info
 
 
 @pytest.fixture(scope="module")
-def board(tmp_path_factory: pytest.TempPathFactory) -> Element:
+def board(no_charts: None, tmp_path_factory: pytest.TempPathFactory) -> Element:
     """Three players, of whom the second has unknown weights."""
     root = tmp_path_factory.mktemp("weights")
     made = make_tree(root / "results", players=3, characters=1, situations=2)
