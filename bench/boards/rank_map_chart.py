@@ -98,7 +98,7 @@ def draw_rank_map(made: RankMap, links: Mapping[str, str] | None = None) -> Figu
         )
     links = links or {}
     styles = family_styles(m.family for m in made.models)
-    legend_rows = -(-len(styles) // 6)
+    legend_rows = -(-len(styles) // 6) if styles.keys() != {"unknown"} else 0
     height = HEAD + FOOT + ROW * (made.n + legend_rows)
     figure = Figure(figsize=(WIDTH, height), facecolor=PAPER)
     bottom = (FOOT + ROW * legend_rows) / height
@@ -115,7 +115,8 @@ def draw_rank_map(made: RankMap, links: Mapping[str, str] | None = None) -> Figu
     _heads(axes, made)
     for y, text in ((0.27, caption(made)), (0.1, f"Bars beside our ranks: {bands_note(made)}")):
         figure.text(0.5, y / height, text, ha="center", va="bottom", fontsize=8, color=INK)
-    _legend(figure, styles, (FOOT - 0.2) / height)
+    if legend_rows:
+        _legend(figure, styles, (FOOT - 0.2) / height)
     return figure
 
 

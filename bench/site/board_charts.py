@@ -91,7 +91,7 @@ def draw_intervals(
     else:
         margin = (max(ends) - min(ends)) * 0.05 or 0.5
         axes.set_xlim(min(ends) - margin, max(ends) + margin)
-        axes.xaxis.set_major_locator(MaxNLocator(6))
+        axes.xaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
     axes.grid(axis="x", color=FAINT, alpha=0.25, linewidth=0.6)
     bars = [(row.low, row.high, y) for y, row in enumerate(rows) if row.low is not None]
     wide: dict[str, Any] = {"color": MARK, "alpha": 0.35, "linewidth": 6, "solid_capstyle": "round"}

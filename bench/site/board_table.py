@@ -117,7 +117,7 @@ def table_values(evidence: BoardEvidence, judge_name: Callable[[str], str]) -> d
 def weighting_label(name: str) -> str:
     """A weighting in words."""
     heavy = name.removesuffix("_heavy")
-    return "equal" if name == EQUAL else f"{label(heavy).lower()} counts twice"
+    return "equal" if name == EQUAL else f"{label(heavy)} counts twice"
 
 
 def board_data(evidence: BoardEvidence) -> dict[str, Any]:

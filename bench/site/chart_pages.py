@@ -39,7 +39,7 @@ from bench.site.text import plain
 from bench.tables import Cell, csv_table
 
 FOLDER = "charts"
-NARROW = 4.8
+NARROW = 4.4
 """Inches of the chart on the home page: its text can be read on a phone."""
 WIDE = 8.0
 """Costs whose largest is so many times the smallest are on a logarithmic axis."""

@@ -19,6 +19,7 @@ def compare_page(context: BoardContext) -> Page:
     infos = sorted(context.infos, key=lambda info: (info.name.lower(), info.player))
     data: dict[str, Any] = {
         "most": MOST,
+        "leaders": [slug(row.player) for row in context.board.rows[:2]],
         "scale": [context.rules.low, context.rules.high],
         "talks": not context.published,
         "normalised": context.rules.length != "none",

@@ -17,7 +17,7 @@ from bench.site.cells import CellSummary
 from bench.site.compared_pages import ComparedPlace
 from bench.site.context import BoardContext
 from bench.site.measures import phrase_lists
-from bench.site.paths import relative
+from bench.site.paths import Links, relative
 from bench.site.probes import probe_table
 from bench.site.studies import StudyPlace
 from bench.site.talk import ScoreView, Talk, TurnView, talk_of
@@ -102,7 +102,10 @@ def part_values(
     if part == "home":
         return home_values(contexts, page)
     if part == "boards":
-        return {"boards": boards, "compared": [(table, relative(table.page, page)) for table in compared]}
+        suites: dict[str, list[tuple[BoardContext, Links]]] = {}
+        for context, to in boards:
+            suites.setdefault(context.place.suite, []).append((context, to))
+        return {"suites": suites, "compared": [(table, relative(table.page, page)) for table in compared]}
     if part == "studies":
         return {"studies": studies}
     if part == "probes":

@@ -11,11 +11,12 @@ from markupsafe import Markup, escape
 from bench.scores.weights import EQUAL
 from bench.site.context import BoardContext
 from bench.site.paths import board_part
+from bench.site.render import number
 from bench.site.text import plain
 
 RELIABLE, TENTATIVE = 0.8, 0.667
 """Krippendorff's limits: from the first, conclusions are reliable; from the second, they are tentative."""
-SIDE, COLUMN, LINE, TOP = 150, 130, 16, 26
+SIDE, COLUMN, LINE, TOP = 190, 130, 16, 26
 """Sizes of the slope figure: margin for names, distance of judges and of ranks, height of the heads."""
 
 
@@ -148,11 +149,11 @@ def _agreement_words(context: BoardContext, matrix: Mapping[tuple[str, str], flo
         if mean > 0
         else "no better than chance"
     )
-    words = f"On single turns, two judges agree with a mean alpha of {mean:.2f}: {strength}."
+    words = f"On single turns, two judges agree with a mean alpha of {number(mean)}: {strength}."
     least = min(known, key=lambda pair: known[pair])
     if len(known) > 2:
         one, other = (plain(name(judge), 60) for judge in least)
-        words += f" Least alike: {one} and {other}, {known[least]:.2f}."
+        words += f" Least alike: {one} and {other}, {number(known[least])}."
     return words
 
 

@@ -25,9 +25,14 @@ def table_results(table: ScoreTable) -> list[PlayerResult]:
         summary, _ = players[player]
         summary.cells[scene] = _cell(table, (player, character, situation), judges)
         summary.texts[scene] = Scene(
-            character_name=character, summary="", card="", situation_title=situation, situation=""
+            character_name=character, summary="", card="", situation_title=_title(situation), situation=""
         )
     return [PlayerResult(summary, rows, (), 0, {}) for summary, rows in players.values()]
+
+
+def _title(situation: str) -> str:
+    """A situation's title: of one that has only a number, words that stand on their own."""
+    return f"Scene {situation}" if situation.isdecimal() else situation
 
 
 def _cell(
@@ -47,7 +52,7 @@ def _cell(
         character=character,
         situation=situation,
         character_name=character,
-        situation_title=situation,
+        situation_title=_title(situation),
         scene=scene_name(character, situation),
         state="scored" if finals else "unjudged",
         score=fmean(finals) if finals else None,

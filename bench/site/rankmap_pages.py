@@ -32,7 +32,14 @@ def rank_map_files(context: BoardContext) -> Iterator[tuple[str, bytes]]:
 
 
 def _maps(context: BoardContext) -> list[RankMap]:
-    return [board_rank_map(context.board, one, context.aliases, context.separated) for one in context.lists]
+    made = (board_rank_map(context.board, one, context.aliases, context.separated) for one in context.lists)
+    return [_titled(rank_map, context.title) for rank_map in made]
+
+
+def _titled(rank_map: RankMap, title: str) -> RankMap:
+    """The map with the board's title for readers in place of its ids."""
+    warnings = tuple(warning.replace(rank_map.ours, title) for warning in rank_map.warnings)
+    return rank_map.model_copy(update={"ours": title, "warnings": warnings})
 
 
 def _shown(context: BoardContext, rank_map: RankMap) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from markupsafe import Markup
 
 from bench.records import re_asks
 from bench.replies.flaws import flaw_label
-from bench.site.charts import scale, whisker
+from bench.site.charts import heat, scale, whisker
 from bench.site.labels import criterion, label
 from bench.site.talk import VerdictView
 from bench.site.text import bdi, code, cut, plain, prose, visible
@@ -66,7 +66,7 @@ class Pages:
 
 def number(value: float | None, digits: int = 2) -> str | Markup:
     """A number with ``digits`` decimals; a dash if it is unknown."""
-    return NOTHING if value is None else f"{value:.{digits}f}"
+    return NOTHING if value is None else f"{value:z.{digits}f}".replace("-", "\u2212")
 
 
 def percent(value: float | None, digits: int = 1) -> str | Markup:
@@ -142,6 +142,7 @@ FILTERS: dict[str, Callable[..., Any]] = {
     "dollars": dollars,
     "whole": whole,
     "label": label,
+    "heat": heat,
     "language_name": language_name,
     "slug": slug,
     "asks": lambda judgement: 1 + re_asks(judgement),

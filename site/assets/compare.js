@@ -28,7 +28,8 @@
   const template = choices()[0].closest("label");
   const read = () => {
     const query = new URLSearchParams(location.search);
-    const players = [...new Set(query.getAll("p").filter(known))].slice(0, data.most);
+    const asked = [...new Set(query.getAll("p").filter(known))].slice(0, data.most);
+    const players = asked.length > 1 ? asked : [...new Set([...asked, ...data.leaders])].slice(0, 2);
     return { players, shared: query.get("shared") === "1" };
   };
   const write = (state) => {
@@ -180,6 +181,7 @@
     fields(state);
     if (state.players.length < 2) {
       result.replaceChildren();
+      result.classList.remove("rc-result"); // its reserved height
       status.textContent = "Choose two or more players.";
       return;
     }
