@@ -15,7 +15,7 @@ from bench.errors import UserError
 from bench.scores.correlation import Correlation
 from bench.scores.rankmap import Matched, RankMap
 from bench.slugs import slug
-from bench.tables import printable
+from bench.tables import fitting, printable
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#b565a7", "#947600", "#7f7f7f")
 """Told apart with any colour vision (after Okabe and Ito), each 3:1 or more on the light and dark page."""
@@ -169,7 +169,7 @@ def _names(axes: Axes, made: RankMap, links: Mapping[str, str]) -> None:
                 name = model.name if side == "ours" else model.their_name
                 score = f"{model.our_score:.2f}" if side == "ours" else f"{model.their_score:.4g}"
                 moved = f" {'▲' if model.moved > 0 else '▼'}{abs(model.moved):g}" * mover
-                parts = (_short(name) + moved * (side == "theirs"), score, f"{rank:g}")
+                parts = (fitting(name, NAME_LENGTH) + moved * (side == "theirs"), score, f"{rank:g}")
                 text = axes.text(
                     x,
                     rank + row - (len(group) - 1) / 2,
@@ -201,8 +201,8 @@ def _heads(axes: Axes, made: RankMap) -> None:
 
 def _legend(figure: Figure, styles: Mapping[str, Style], y: float) -> None:
     handles = [
-        Line2D([0], [0], color=s.colour, marker=s.marker, linestyle=s.dashes, label=_short(family) or "–")
-        for family, s in styles.items()
+        Line2D([0], [0], color=s.colour, marker=s.marker, linestyle=s.dashes, label=name or "–")
+        for s, name in ((s, fitting(family, NAME_LENGTH)) for family, s in styles.items())
     ]
     figure.legend(
         handles=handles,
@@ -215,8 +215,3 @@ def _legend(figure: Figure, styles: Mapping[str, Style], y: float) -> None:
         handlelength=2.4,
         borderaxespad=0,
     )
-
-
-def _short(name: str) -> str:
-    text = printable(name)
-    return text if len(text) <= NAME_LENGTH else text[: NAME_LENGTH - 1] + "…"

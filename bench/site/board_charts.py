@@ -13,7 +13,7 @@ from matplotlib.path import Path
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter
 
 from bench.colours import FAINT, INK, MARK, PAPER
-from bench.tables import printable
+from bench.tables import fitting, letters
 
 WIDTH = 6.6
 ROW = 0.21
@@ -23,6 +23,8 @@ SIZE = 8
 LETTER = 0.068
 """Mean width of a letter of that size, in inches."""
 NAME_LENGTH = 32
+END_LENGTH = 27
+"""Most letters of a name in a column or row, and at the end of a line."""
 LABEL_ALL = 12
 """Up to so many points of a scatter plot, all names are shown."""
 TINTS = 12
@@ -181,7 +183,7 @@ def draw_lines(lines: Sequence[Line], average: Line | None, titles: tuple[str, s
     last = max(turn for line in lines for turn in line.turns)
     for line, y in zip(named, places, strict=True):
         place: dict[str, Any] = {"xytext": (6, 0), "textcoords": "offset points", "va": "center"}
-        text = axes.annotate(short(line.name), (last, y), fontsize=SIZE, color=INK, **place)
+        text = axes.annotate(fitting(line.name, END_LENGTH), (last, y), fontsize=SIZE, color=INK, **place)
         text.set_url(line.link or None)
         axes.plot([line.turns[-1]], [line.values[-1]], "o", color=MARK, markersize=3.5)
     _legend(figure)
@@ -191,8 +193,8 @@ def draw_lines(lines: Sequence[Line], average: Line | None, titles: tuple[str, s
 def draw_heat(rows: Sequence[HeatRow], columns: Sequence[str]) -> Figure:
     """A table of values. Tints run from the lowest value of a column to its highest."""
     upright = len(columns) > 4
-    longest = max(len(short(name)) for name in columns)
-    figure, axes = _rows(rows, top=longest * LETTER + 0.2 if upright else 0.3, bottom=0.1)
+    heads = [fitting(name, NAME_LENGTH) for name in columns]
+    figure, axes = _rows(rows, top=max(map(letters, heads)) * LETTER + 0.2 if upright else 0.3, bottom=0.1)
     axes.set_xlim(0, len(columns))
     axes.set_xticks([])
     axes.spines["bottom"].set_visible(False)
@@ -211,16 +213,10 @@ def draw_heat(rows: Sequence[HeatRow], columns: Sequence[str]) -> Figure:
         alpha = LIGHTEST + (DARKEST - LIGHTEST) * tint / TINTS
         cell = PathPatch(Path.make_compound_path(*paths), facecolor=MARK, alpha=alpha, linewidth=0, zorder=0)
         axes.add_patch(cell)
-    for x, name in enumerate(columns):
+    for x, name in enumerate(heads):
         turned: dict[str, Any] = {"rotation": 90} if upright else {}
-        axes.text(x + 0.5, -0.65, short(name), ha="center", va="bottom", fontsize=SIZE, color=INK, **turned)
+        axes.text(x + 0.5, -0.65, name, ha="center", va="bottom", fontsize=SIZE, color=INK, **turned)
     return figure
-
-
-def short(name: str) -> str:
-    """A name on one line, cut to a length that fits."""
-    text = printable(name)
-    return text if len(text) <= NAME_LENGTH else text[: NAME_LENGTH - 1] + "…"
 
 
 def spread(values: Sequence[float], least: float) -> list[float]:
@@ -260,14 +256,16 @@ def _rows(
     """A figure with a row for each player and its name on the left."""
     height = top + bottom + ROW * len(rows)
     figure = Figure(figsize=(width, height), facecolor=PAPER)
-    left = min(0.45, (max(len(short(row.name)) for row in rows) * LETTER + 0.15) / width)
+    room = min(NAME_LENGTH, (0.45 * width - 0.15) / LETTER)
+    names = [fitting(row.name, room) for row in rows]
+    left = (max(map(letters, names)) * LETTER + 0.15) / width
     axes = _plain(figure.add_axes((left, bottom / height, 0.98 - left, ROW * len(rows) / height)))
     axes.spines["left"].set_visible(False)
     axes.set_ylim(len(rows) - 0.5, -0.5)
     axes.set_yticks([])
-    for y, row in enumerate(rows):
+    for y, (row, name) in enumerate(zip(rows, names, strict=True)):
         place: dict[str, Any] = {"ha": "right", "va": "center", "transform": axes.get_yaxis_transform()}
-        text = axes.text(-0.015, y, short(row.name), fontsize=SIZE, color=INK, **place)
+        text = axes.text(-0.015, y, name, fontsize=SIZE, color=INK, **place)
         text.set_url(row.link or None)
     return figure, axes
 
@@ -304,8 +302,8 @@ def _label_points(axes: Axes, points: Sequence[Point]) -> None:
     taken = [(x - 0.008, x + 0.008, y - 0.012, y + 0.012) for x, y in map(to_share, points)]
     for point in (*best, *rest):
         x, y = to_share(point)
-        name = short(point.name)
-        width = len(name) * LETTER / (WIDTH * 0.87)
+        name = fitting(point.name, NAME_LENGTH)
+        width = letters(name) * LETTER / (WIDTH * 0.87)
         for right, up in (
             (True, 0.0),
             (False, 0.0),

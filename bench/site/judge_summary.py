@@ -13,6 +13,7 @@ from bench.site.context import BoardContext
 from bench.site.paths import board_part
 from bench.site.render import number
 from bench.site.text import plain
+from bench.tables import fitting
 
 RELIABLE, TENTATIVE = 0.8, 0.667
 """Krippendorff's limits: from the first, conclusions are reliable; from the second, they are tentative."""
@@ -61,7 +62,7 @@ def _slope(context: BoardContext, ranks: Mapping[str, Mapping[str, int]]) -> Mar
     board = {row.player: row.rank for row in context.board.rows if row.rank is not None}
     columns: list[tuple[str, dict[str, int]]] = [("all judges", board)]
     columns += [
-        (plain(context.pages.judge(judge), 18), dict(places)) for judge, places in ranks.items() if places
+        (fitting(context.pages.judge(judge), 18), dict(places)) for judge, places in ranks.items() if places
     ]
     if len(columns) < 3 or len(board) < 2:
         return Markup("")
@@ -80,7 +81,7 @@ def _slope(context: BoardContext, ranks: Mapping[str, Mapping[str, int]]) -> Mar
         said = ", ".join(f"{title} {places[player]}" for title, places in columns if player in places)
         label = escape(f"{plain(names[player], 60)}: {said}")
         dots = "".join(f'<circle class="rc-dot rc-dot--other" cx="{x}" cy="{y}" r="3"/>' for x, y in points)
-        name = escape(plain(names[player], 22))
+        name = escape(fitting(names[player], 26))
         ends = f'<text class="rc-axis-y" x="{SIDE - 10}" y="{points[0][1] + 4}">{name}</text>'
         if at[-1][0] == SIDE + COLUMN * (len(columns) - 1):
             ends += f'<text class="rc-axis-z" x="{points[-1][0] + 10}" y="{points[-1][1] + 4}">{name}</text>'

@@ -70,7 +70,8 @@ def test_page_shows_every_figure_with_its_number_of_pairs_and_its_p(site: Path) 
     figures += data["judged"][0]["ensembles"]
     for figure in figures:
         assert figure["value"] is not None
-        small = f"{figure['low']:.2f} to {figure['high']:.2f}, n {figure['n']}"
+        ends = f"{figure['low']:z.2f} to {figure['high']:z.2f}".replace("-", "−")
+        small = f"{ends}, n {figure['n']}"
         if figure["p"] is not None:
             small += ", p &lt; 0.0001" if figure["p"] < 0.0001 else f", p {figure['p']:.4f}"
         assert f"{figure['value']:.3f} <small>{small}</small>" in page

@@ -175,7 +175,7 @@ def test_scores_follow_from_the_records_under_every_rule(site: Path, results: Pa
             text = page(site, f"{board}/players/{slug(player)}/audit.html").text
             assert f"{numbers['norm']:.6f}" in text
     old = page(site, "old/en/players/ben/audit.html").text
-    assert "-0.651" in old  # 100 characters against a median of 30: tanh(-70/90) of 9 - 2
+    assert "−0.651" in old  # 100 characters against a median of 30: tanh(-70/90) of 9 - 2
     assert "Every answer has the same weight" in old
     assert "has no rule about length" in page(site, f"{LIKENESS}/players/bard/audit.html").text
 
