@@ -1,4 +1,4 @@
-"""Which pages of a built site stand for all of them."""
+"""Which pages of built sites stand for all of them, so that a slow check sees each kind of page once."""
 
 from __future__ import annotations
 
@@ -6,46 +6,34 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-_VARIABLE = (
-    (r"(?<=boards/)[^/]+/[^/]+(?=/)", "*"),
-    (r"(?<=players/)[^/]+(?=/)", "*"),
-    (r"(?<=people/)[^/]+/[^/]+(?=/)", "*"),
-    (r"(?<=pairs/)[^/]+(?=/)", "*"),
-    (r"(?<=/)[^/]+\.[^/]+(?=\.html)", "*"),
-    (r"(?<=(?:scenes|models)/)[^/]+(?=\.html)", "*"),
-    (r"(?<=(?:characters)/)[^/]+(?=\.html)", "*"),
-    (r"(?<=(?:situations)/)[^/]+(?=\.html)", "*"),
+_NAMED = re.compile(
+    r"(?<=^boards/)[^/]+/[^/]+(?=/)|(?<=^people/)[^/]+/[^/]+(?=/)|(?<=/players/)[^/]+(?=/)|(?<=/pairs/)[^/]+(?=/)"
+    r"|(?<=/scenes/).+|(?<=/characters/).+|(?<=/situations/).+|(?<=^models/).+|(?<=/)[^/]+\.[^/]+(?=\.html$)"
 )
-_CLASSES = re.compile(r'<(\w+)\b[^>]*?\sclass="([^"]*)"')
+"""What is in a path because of a board, a player or a scene."""
+_CLASSES = re.compile(r'\sclass="([^"]*)"')
+_TINT = re.compile(r"rc-[hmp]\d+")
 
 
 def kind(page: str) -> str:
-    """The path of a page without what differs between boards, players and scenes."""
-    for pattern, shape in _VARIABLE:
-        page = re.sub(pattern, shape, page)
-    return page
-
-
-def features(site: Path, page: str) -> frozenset[str]:
-    """The kind of a page, and each element with each of its classes in the article."""
-    text = (site / page).read_text(encoding="utf-8").partition("<article")[2].partition("</article>")[0]
-    found = {kind(page)}
-    for tag, classes in _CLASSES.findall(text):
-        found.update(f"{tag}.{name}" for name in classes.split())
-    return frozenset(found)
+    """The path of a page, without what differs between pages of one kind."""
+    return _NAMED.sub("*", page)
 
 
 def representatives(sites: Iterable[Path]) -> list[tuple[Path, str]]:
-    """Few pages that have all features of all pages of these sites between them."""
-    pages = {
-        (site, path.relative_to(site).as_posix()): features(site, path.relative_to(site).as_posix())
-        for site in sites
-        for path in sorted(site.rglob("*.html"))
-    }
-    left = set().union(*pages.values())
+    """(site, page): one of every kind, and a few more until each class of an article's elements is there."""
+    pages: dict[tuple[Path, str], tuple[set[str], int]] = {}
+    for site in sites:
+        for path in sorted(site.rglob("*.html")):
+            page, text = path.relative_to(site).as_posix(), path.read_text(encoding="utf-8")
+            article = text.partition("<article")[2].partition("</article>")[0]
+            classes = {name for group in _CLASSES.findall(article) for name in group.split()}
+            features = {kind(page), *(name for name in classes if not _TINT.fullmatch(name))}
+            pages[site, page] = features, len(article)
+    left = set().union(*(features for features, _ in pages.values()))
     chosen = []
     while left:
-        best = max(pages, key=lambda page: len(pages[page] & left))
-        left -= pages[best]
+        best = max(pages, key=lambda page: (len(pages[page][0] & left), -pages[page][1]))
+        left -= pages[best][0]
         chosen.append(best)
     return chosen
