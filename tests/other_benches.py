@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import shutil
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from bench.protocols import Protocol, protocol_for
 from bench.records import Cell
+from bench.results import ResultsTree
+from bench.run.plan import make_plan
+from bench.run.runner import run_plan
 from bench.suites import load_suite
-from tests.tiny import ROOT, SITUATION, SUITE, Tiny, make_tiny
+from tests.tiny import ROOT, SITUATION, SUITE, FakeChat, Tiny, make_tiny
 
 STRICT = '[judge]\nmodels = ["strict"]\nsampling = { temperature = 0.1 }'
 V1_SUITE = SUITE.replace(STRICT, '[judge]\nmodels = ["asker"]')
@@ -108,6 +113,14 @@ def make_likeness(root: Path, url: str = "http://127.0.0.1:9/v1") -> Other:
     made = _made(Other(root, "tiny-likeness", "human_likeness"), LIKENESS_SUITE, url)
     write_items(made, ITEMS)
     return made
+
+
+def played(other: Other, players: Sequence[str]) -> ResultsTree:
+    """The results of these players, as the fake chat answers and judges."""
+    protocol = other.made()
+    plan = make_plan(protocol, other.tree, players, protocol.suite.judges)
+    asyncio.run(run_plan(protocol, plan, other.tree, FakeChat().ask))
+    return other.tree
 
 
 def write_items(made: Other, items: Any) -> None:

@@ -3,15 +3,18 @@ hears, and a player of recordings."""
 
 from __future__ import annotations
 
+import asyncio
 import json
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
 from bench.catalog import Catalog, load_catalog
+from bench.chat.requests import ChatRequest, Reply
 from bench.protocols.speech_roleplay import SpeechRoleplay
 from bench.records import Cell
 from bench.results import ResultsTree
+from bench.run.storage import TreeStorage
 from bench.suites import load_suite
 from tests.scripted_speech import tone
 
@@ -176,3 +179,16 @@ def make_spoken(root: Path, url: str = "http://127.0.0.1:9/v1") -> Spoken:
     (made.tapes / "keeper.storm.txt").write_text("Keep my light on your left.\n", encoding="utf-8")
     (made.tapes / "crier.plums.flac").write_bytes(tone(1.5, pitch=330, kind="FLAC"))
     return made
+
+
+def recorded(spoken: Spoken) -> ResultsTree:
+    """Results of the player of recordings, whom nobody has judged."""
+    protocol = spoken.protocol()
+    storage = TreeStorage(protocol, spoken.tree)
+
+    async def nobody(request: ChatRequest) -> Reply:
+        raise AssertionError("a recorded player is not called")
+
+    for cell in protocol.cells("tape"):
+        storage.conversation(asyncio.run(protocol.converse(cell, nobody)))
+    return spoken.tree

@@ -41,9 +41,13 @@ class Watched:
     def open(self, name: str) -> Page:
         """Go to a page of the site, and wait until its scripts have run."""
         self.page.goto(self.base + name)
-        if self.scripts:
-            ready(self.page)
+        self.drawn()
         return self.page
+
+    def drawn(self) -> None:
+        """Wait until the scripts of the page, if it has any, have run and it has been drawn."""
+        if self.scripts and self.page.locator("script[src]").count():
+            ready(self.page)
 
 
 def ready(page: Page) -> None:

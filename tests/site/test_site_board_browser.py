@@ -12,7 +12,7 @@ from bench.boards.loading import load_board
 from bench.results import ResultsTree
 from bench.site.board_table import column_key, size_of
 from bench.site.cells import summarise
-from tests.site.browsing import BROWSER, Watched, check_access
+from tests.site.browsing import BROWSER, Watched
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -273,48 +273,3 @@ def test_search_finds_characters_and_situations(watch: Watched, small_url: str) 
     page.wait_for_selector(".md-search-result__item")
     assert "Clockmaker" in page.inner_text(".md-search-result__item >> nth=0")
     assert watch.faults == []
-
-
-PAGES = (
-    "index.html",
-    "boards/index.html",
-    "method.html",
-    "reading-the-numbers.html",
-    "data.html",
-    "submit.html",
-    "cite.html",
-    "changelog.html",
-    BOARD,
-    f"{COMPARE}?p=player-01&p=player-02",
-    f"{FOLDER}/scenes.html",
-    f"{FOLDER}/judges.html",
-    f"{FOLDER}/wins.html",
-    f"{FOLDER}/rescore.html?w=2,1,1",
-    f"{FOLDER}/audit.html",
-    f"{FOLDER}/characters/character-1.html",
-    f"{FOLDER}/scenes/character-1.situation-2.html",
-    f"{FOLDER}/players/player-01/index.html",
-    f"{FOLDER}/players/player-01/audit.html",
-    f"{FOLDER}/players/player-03/character-1.situation-1.html",
-)
-
-
-PAIR = f"{FOLDER}/pairs/player-01~player-03"
-OF_FULL = (
-    f"{FOLDER}/rank-maps.html",
-    f"{FOLDER}/head-to-head.html",
-    f"{PAIR}/index.html",
-    f"{PAIR}/character-1.situation-1.html",
-    f"{FOLDER}/changes-of-board.html",
-    "models/player-02.html",
-    "search.html",
-)
-"""Kinds of pages that only the full site has, or that say most there."""
-
-
-@pytest.mark.parametrize("name", [*PAGES, *OF_FULL])
-def test_a_page_fits_a_phone_and_axe_finds_no_fault(
-    watch: Watched, small_url: str, full_url: str, name: str
-) -> None:
-    watch.base = full_url if name in OF_FULL else small_url
-    check_access(watch, name)

@@ -189,7 +189,7 @@ def test_failed_conversation_says_so(small_tree: ResultsTree, small_site: Path) 
 def test_demonstration_is_named_on_every_page_of_its_suite(small_site: Path) -> None:
     for name, page in _pages(small_site).items():
         if name.startswith("boards/synthetic"):
-            (warning,) = page.having("rc-warning")
+            warning = page.having("rc-warning")[0]
             assert "scores are meaningless" in warning.text, name
 
 
@@ -197,7 +197,7 @@ def test_a_suite_without_a_label_is_called_by_its_folder(mini_tree: ResultsTree,
     build_site(mini_tree, output=tmp_path / "site")
     page = read(tmp_path / "site" / BOARD / "index.html")
     assert article(page).tagged("h1")[0].text.startswith("synthetic, English")
-    assert page.having("rc-warning") == []
+    assert not any("Demonstration" in warning.text for warning in page.having("rc-warning"))
 
 
 def test_a_site_without_results_says_so(tmp_path: Path) -> None:

@@ -11,9 +11,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from matplotlib.text import Text
 
 from bench.figures import rendered
-from bench.site.board_charts import HeatRow, Point, best_of, draw_heat, draw_scatter, spread
+from bench.site.board_charts import (
+    HeatRow,
+    Interval,
+    Line,
+    Point,
+    best_of,
+    draw_heat,
+    draw_intervals,
+    draw_lines,
+    draw_scatter,
+    spread,
+)
 from tests.site.site_html import article, read
 
 FOLDER = "boards/synthetic/en"
@@ -95,6 +107,28 @@ def test_names_stand_beside_their_points() -> None:
     assert all(0 < x < width and 0 < y < height for x, y in places.values())
     assert places["there"][0] < places["here"][0]
     assert places["there"][1] < places["here"][1]
+
+
+@pytest.mark.parametrize("name", ["W" * 60, "MW@%" * 15, "ÀÉÎ" * 20, "a-name-0" * 8])
+def test_no_name_leaves_its_chart(name: str) -> None:
+    figures = [
+        draw_intervals([Interval(name, "", 1.0, 0.5, 1.5)], "x", False, ("a", "b"), width)
+        for width in (4.4, 6.6)
+    ]
+    figures += [
+        draw_lines([Line(name, "", (1, 2), (0.0, 1.0))], None, ("x", "y")),
+        draw_heat([HeatRow(name, "", (1.0,) * 5)], [name] * 5),
+        draw_scatter(
+            [Point(name, "", 1.0, 2.0, None, None), Point("b", "", 2.0, 3.0, None, None)], ("x", "y")
+        ),
+    ]
+    for figure in figures:
+        figure.draw_without_rendering()
+        whole = figure.bbox
+        names = [text for text in figure.findobj(Text) if str(text.get_text()).startswith(name[:5])]
+        boxes = [text.get_window_extent() for text in names]
+        assert boxes or figure is figures[-1]
+        assert all(box.x0 >= 0 and box.x1 <= whole.x1 and box.y1 <= whole.y1 for box in boxes)
 
 
 def test_names_that_would_overlap_are_moved_apart() -> None:

@@ -2,33 +2,22 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from pathlib import Path
 
 import pytest
 
 from bench.records import Flaw, sealed
-from bench.results import ResultsTree
-from bench.run.plan import make_plan
-from bench.run.runner import run_plan
 from bench.site.build import build_site
 from bench.site.charts import Axis
 from bench.slugs import slug
-from tests.other_benches import Other, make_likeness, make_long, make_v1
+from tests.other_benches import make_likeness, make_long, make_v1, played
 from tests.scores.evidence import Evidence
 from tests.site import recomputed
 from tests.site.site_html import Element, article, dead_links, read, repeated_ids
-from tests.tiny import FakeChat, edit
+from tests.tiny import edit
 
 PLAYERS = ("bard", "actor")
-
-
-def played(other: Other) -> ResultsTree:
-    protocol = other.made()
-    plan = make_plan(protocol, other.tree, PLAYERS, protocol.suite.judges)
-    asyncio.run(run_plan(protocol, plan, other.tree, FakeChat().ask))
-    return other.tree
 
 
 @pytest.fixture(scope="module")
@@ -37,12 +26,12 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("protocols")
     likeness = make_likeness(root / "likeness")
     edit(likeness.suite_file, "orders = 2", "orders = 3")
-    tree = played(likeness)
+    tree = played(likeness, PLAYERS)
     first = make_v1(root / "v1")
-    played(first)
+    played(first, PLAYERS)
     (root / "v1" / "results" / "tiny-v1").rename(tree.root / "tiny-v1")
     long = make_long(root / "long")
-    played(long)
+    played(long, PLAYERS)
     storm = next(cell for cell in long.made().cells("bard") if cell.situation == "storm")
     judgement = long.tree.judgement(storm, "strict")
     assert judgement is not None
@@ -119,7 +108,7 @@ def test_pages_of_scenes_and_characters_name_no_interrogator_where_there_is_none
 
 def test_what_a_judge_says_on_its_way_stays_text(tmp_path: Path) -> None:
     other = make_likeness(tmp_path / "other")
-    tree = played(other)
+    tree = played(other, PLAYERS)
     (record, *_) = tree.judgements(other.suite, "en", "bard")
     hostile = "<img src=x onerror=alert(1)>"
     turn = record.turns[0].model_copy(

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from bench.chat.requests import Reply
-from bench.run.storage import TreeStorage
 from bench.site.build import build_site
 from tests.site.browsing import BROWSER, ready
-from tests.spoken_bench import make_spoken
+from tests.spoken_bench import make_spoken, recorded
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
-
-    from bench.chat.requests import ChatRequest
 
 pytestmark = BROWSER
 
@@ -33,16 +28,8 @@ LOADED = """() => Promise.all([...document.querySelectorAll("audio")].map(sound 
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The site of a recorded player's two answers, an MP3 and a FLAC."""
     spoken = make_spoken(tmp_path_factory.mktemp("sound"))
-    protocol = spoken.protocol()
-    storage = TreeStorage(protocol, spoken.tree)
-
-    async def nobody(request: ChatRequest) -> Reply:
-        raise AssertionError("a recorded player is not called")
-
-    for cell in protocol.cells("tape"):
-        storage.conversation(asyncio.run(protocol.converse(cell, nobody)))
     output = spoken.root / "site"
-    build_site(spoken.tree, output=output)
+    build_site(recorded(spoken), output=output)
     return output
 
 
