@@ -16,17 +16,8 @@ from bench.chat import Chat, ChatRequest, Reply, ResponseCache
 from bench.errors import ProviderError
 from bench.local import LocalServers
 from tests.chat.conftest import KEY, Play, asked, catalog
-from tests.scripted_server import (
-    FAULTS,
-    Answer,
-    ScriptedServer,
-    Seen,
-    completion,
-    faulty,
-    plausible,
-    plausible_text,
-    scripted,
-)
+from tests.scripted_faults import FAULTS, faulty, scripted
+from tests.scripted_server import Answer, ScriptedServer, Seen, completion, plausible, plausible_text
 
 CONNECTION_FAULTS = ("reset_before", "reset_during", "close_before", "truncated_body")
 PRICES = {"prices": {"input": "2", "output": "10"}}

@@ -11,7 +11,8 @@ import pytest
 from bench.chat import Chat, Reply
 from bench.chat.budget import BudgetReached
 from tests.chat.conftest import Play, Played, asked
-from tests.scripted_server import Answerer, ScriptedServer, completion, scripted
+from tests.scripted_faults import scripted
+from tests.scripted_server import Answerer, ScriptedServer, completion
 
 PRICES = {"input": "0", "output": "1000000"}
 """A dollar a token: a call of one token costs a dollar."""

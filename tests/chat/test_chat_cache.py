@@ -20,7 +20,7 @@ from bench.chat import cache as cache_module
 from bench.chat.answers import Answer
 from bench.records import Usage
 from tests.chat.conftest import KEY, Play, asked
-from tests.scripted_server import FAULTS, scripted
+from tests.scripted_faults import FAULTS, scripted
 
 ANSWER = Answer(outcome="ok", text="Boo. \u0000 \u2028", usage=Usage(prompt_tokens=3, completion_tokens=2))
 

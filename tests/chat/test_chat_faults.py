@@ -20,17 +20,8 @@ from bench.chat.secrets import redacted
 from bench.chat.waits import duration, reset_in, wait_asked
 from bench.errors import ProviderError
 from tests.chat.conftest import KEY, QUICK, Play, asked, catalog
-from tests.scripted_server import (
-    FAULTS,
-    Answer,
-    ScriptedServer,
-    Seen,
-    completion,
-    error,
-    faulty,
-    plausible,
-    scripted,
-)
+from tests.scripted_faults import FAULTS, faulty, scripted
+from tests.scripted_server import Answer, ScriptedServer, Seen, completion, error, plausible
 
 RETRIED = [
     "rate_limit",

@@ -13,8 +13,8 @@ from bench.errors import ProviderError
 from bench.records import Message
 from tests.chat.conftest import Play, asked
 from tests.chat.provider_errors import ERRORS
+from tests.scripted_faults import scripted
 from tests.scripted_server import Answer as Scripted
-from tests.scripted_server import scripted
 
 ASKED = (Message(role="user", content="Hello?"),)
 

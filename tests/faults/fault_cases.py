@@ -17,7 +17,8 @@ from bench.run.plan import make_plan
 from bench.run.progress import RunReport
 from bench.run.runner import run_plan
 from bench.suites import Suite, load_suite
-from tests.scripted_server import FAULTS, Answer, ScriptedServer, Seen, plausible
+from tests.scripted_faults import FAULTS
+from tests.scripted_server import Answer, ScriptedServer, Seen, plausible
 from tests.tiny import make_tiny, served_at
 
 Length = Literal["once", "always"]

@@ -142,7 +142,7 @@ TABLE: dict[str, Row] = {
     "turn_missing": _scores("scores for too few turns", UNREADABLE, "The reply scored turns"),
     "turn_too_many": _scores("scores for turns that do not exist", UNREADABLE, "The reply scored turns"),
 }
-"""By the name of the fault in tests/scripted_server.py."""
+"""By the name of the fault in tests/scripted_faults.py."""
 
 
 def markdown() -> list[str]:

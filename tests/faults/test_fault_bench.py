@@ -11,7 +11,7 @@ from bench.protocols.calls import ASKS
 from tests.faults.fault_cases import QUICK, Ended, all_cases
 from tests.faults.fault_table import PAGE, TABLE, Row
 from tests.faults.reply_table import whole_page
-from tests.scripted_server import FAULTS
+from tests.scripted_faults import FAULTS
 
 pytestmark = pytest.mark.block_network(allowed_hosts=["127\\.0\\.0\\.1"])
 

@@ -18,7 +18,8 @@ from bench.run.runner import run_plan
 from bench.suites import load_suite
 from tests.faults.fault_cases import QUICK, SLOW_FAULTS, TIME_LIMIT
 from tests.other_benches import Other, make_likeness, make_v1
-from tests.scripted_server import FAULTS, Answer, ScriptedServer, Seen, plausible
+from tests.scripted_faults import FAULTS
+from tests.scripted_server import Answer, ScriptedServer, Seen, plausible
 from tests.tiny import served_at
 
 pytestmark = pytest.mark.block_network(allowed_hosts=["127\\.0\\.0\\.1", "localhost"])

@@ -13,7 +13,8 @@ from bench import cli
 from bench.chat import RetryPolicy, client
 from bench.protocols.calls import ASKS
 from bench.records import Conversation, Judgement
-from tests.scripted_server import FAULTS, ScriptedServer, faulty
+from tests.scripted_faults import FAULTS, faulty
+from tests.scripted_server import ScriptedServer
 from tests.tiny import CARD, SITUATION, Tiny, edit, make_tiny, play_all
 
 pytestmark = pytest.mark.block_network(allowed_hosts=["127\\.0\\.0\\.1"])
