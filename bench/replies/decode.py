@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 from dataclasses import dataclass
@@ -13,6 +14,19 @@ MAX_DEPTH: Final = 64
 """Deeper nesting is not read; no reply we ask for has it."""
 
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
+MAY_HOLD_SURROGATES: Final = re.compile("[\ud800-\udfff]|\\\\u[dD][89a-fA-F]")
+"""Found in every JSON text that decodes to a lone surrogate."""
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    data = dict(pairs)
+    if len(data) < len(pairs):
+        raise ValueError("a key occurs twice")
+    return data
+
+
+_PLAIN: Final = json.JSONDecoder(object_pairs_hook=_distinct, parse_constant=str)
+"""Reads what needs no repair; made once, as making it takes as long as reading a reply."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +42,8 @@ class Decoded:
 
 def strictly(raw: str) -> Decoded | None:
     """Decode ``raw`` with the standard decoder, accepting raw control characters; None if it fails."""
+    with contextlib.suppress(ValueError, RecursionError):
+        return Decoded(_PLAIN.decode(raw), frozenset())
     for forgiving in (False, True):
         repairs = {"raw_control"} if forgiving else set()
 

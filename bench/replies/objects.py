@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
 
-from bench.replies.decode import MAX_DEPTH, Decoded, cleaned, strictly
+from bench.replies.decode import MAX_DEPTH, MAY_HOLD_SURROGATES, Decoded, cleaned, strictly
 from bench.replies.faults import ReplyFault, shown
 from bench.replies.later import Later
 from bench.replies.mending import mended
@@ -145,7 +145,8 @@ def _alone(text: str, wanted: Wanted) -> JsonReply | None:
     if accepted is None:
         return None
     reply = JsonReply(accepted[0], set(), raw, text.index("{"))
-    reply.data = cleaned(reply.data, reply.repairs)
+    if MAY_HOLD_SURROGATES.search(raw):
+        reply.data = cleaned(reply.data, reply.repairs)
     return reply
 
 

@@ -35,8 +35,8 @@ def comparison_path(tree: ResultsTree, record: Comparison) -> Path:
     """Where ``record`` belongs."""
     scene = numbered(f"{slug(record.character)}.{slug(record.situation)}", record.repeat)
     first, second = map(slug, record.players)
-    folder = comparisons_folder(tree, record.suite, record.language)
-    return folder / slug(record.judge) / scene / f"{first}~{second}.json"
+    board = tree.board_folder(record.suite, record.language)
+    return board / f"{FOLDER}/{slug(record.judge)}/{scene}/{first}~{second}.json"
 
 
 def comparisons(tree: ResultsTree, suite: str, language: str) -> Iterator[Comparison]:
