@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from bench.scores.measures import FOLDER, phrase_file
 from bench.scores.player_measures import PlayerMeasures, mean
-from bench.site.render import number, percent, whole
+from bench.site.numbers import number, percent, whole
 
 Form = Callable[[float | None], str | Markup]
 SHOWN: tuple[tuple[str, str, str, Form], ...] = (

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
-from decimal import Decimal
 from itertools import chain, count
 from pathlib import Path
 from typing import Any
@@ -17,13 +16,12 @@ from bench.records import re_asks
 from bench.replies.flaws import flaw_label
 from bench.site.charts import heat, scale, whisker
 from bench.site.labels import criterion, label
+from bench.site.numbers import dollars, money, number, percent, signed, value, whole
 from bench.site.talk import VerdictView
+from bench.site.talk_parts import turn_head, use_cells, verdict_html
 from bench.site.text import bdi, code, cut, plain, prose, visible
-from bench.site.verdicts import verdict_html
 from bench.slugs import slug
 from bench.suites.languages import language_name
-
-NOTHING = Markup('<span class="rc-none">–</span>')
 
 
 class Pages:
@@ -62,45 +60,6 @@ class Pages:
         if name not in self._templates:
             self._templates[name] = self._environment.get_template(f"{name}.html.j2")
         return self._templates[name].render(values)
-
-
-def number(value: float | None, digits: int = 2) -> str | Markup:
-    """A number with ``digits`` decimals; a dash if it is unknown."""
-    return NOTHING if value is None else f"{value:z.{digits}f}".replace("-", "\u2212")
-
-
-def percent(value: float | None, digits: int = 1) -> str | Markup:
-    """A share as a percentage; a dash if it is unknown."""
-    return NOTHING if value is None else f"{100 * value:.{digits}f}%"
-
-
-def dollars(value: Decimal | None) -> str:
-    """A sum of money, with enough digits to show small sums."""
-    if value is None:
-        return "unknown"
-    if value == 0:
-        return "$0"
-    return f"${value:,.2f}" if value >= 1 else f"${value:.6f}".rstrip("0").rstrip(".")
-
-
-def whole(value: float | None) -> str | Markup:
-    """A count with thin spaces between thousands; a dash if it is unknown."""
-    return NOTHING if value is None else f"{value:,.0f}".replace(",", "\u202f")
-
-
-def value(number: float | str | None) -> str:
-    """A number for the ``data-v`` attribute, which the script sorts by; empty if it is unknown."""
-    return "" if number is None else str(number)
-
-
-def money(text: str | None) -> str | Markup:
-    """A sum of money from its decimal string; a dash if it is unknown."""
-    return NOTHING if text is None else dollars(Decimal(text))
-
-
-def signed(number: float | None, digits: int = 2) -> str | Markup:
-    """A difference with its sign; a dash if it is unknown."""
-    return NOTHING if number is None else f"{number:+.{digits}f}".replace("-", "\u2212")
 
 
 def monogram(name: str) -> str:
@@ -150,4 +109,6 @@ FILTERS: dict[str, Callable[..., Any]] = {
     "money": money,
     "signed": signed,
     "json": json_in_page,
+    "turn_head": turn_head,
+    "use_cells": use_cells,
 }

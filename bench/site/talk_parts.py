@@ -1,4 +1,7 @@
-"""A judge's verdict on a turn as HTML. Made without a template: there are dozens on thousands of pages."""
+"""The parts of a conversation's page that repeat, as HTML: there are dozens on thousands of pages.
+
+Templates would take twice the time.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,9 @@ from markupsafe import Markup, escape
 
 from bench.replies.flaws import flaw_label
 from bench.site.labels import criterion
-from bench.site.talk import ScoreView, VerdictView
-from bench.site.text import bdi, prose
+from bench.site.numbers import dollars, whole
+from bench.site.talk import ModelUse, ScoreView, TurnView, VerdictView
+from bench.site.text import bdi, code, prose
 
 _BAD = ' <span class="rc-chip rc-chip--bad">'
 _DISPUTED = '<span class="rc-sr"> (judges disagree)</span>'
@@ -60,3 +64,27 @@ def _score(one: ScoreView) -> str:
     disputed, remark = (" rc-disputed", _DISPUTED) if one.disputed else ("", "")
     name = criterion(one.criterion)
     return f' <span class="rc-score {one.tint}{disputed}">{name} <b>{one.score}</b>{remark}</span>'
+
+
+def turn_head(turn: TurnView, name: str) -> Markup:
+    """The heading of a turn, with a link to itself. ``name``: what to call it, such as ``Turn``."""
+    n = turn.number
+    marks = "".join(f' <span class="rc-chip">{escape(mark)}</span>' for mark in turn.marks)
+    disputed = ' <span class="rc-chip rc-chip--dispute">judges disagree</span>' if turn.disputed else ""
+    link = f'<a class="rc-link" href="#t{n}" aria-label="Link to {name.lower()} {n}">#</a>'
+    return Markup(f'<h3 id="h{n}">{name} {n} {link}{marks}{disputed}</h3>')
+
+
+def use_cells(use: ModelUse) -> Markup:
+    """The cells of a row of model calls, after its head."""
+    served = "".join(f", served as {code(one)}" for one in use.served if one != use.model)
+    star = "*" if use.estimated else ""
+    prints = "".join(f"{code(one)} " for one in use.fingerprints)
+    odd = bdi(", ".join(use.odd)) if use.odd else ""
+    return Markup(
+        f'<td class="rc-remarks">{code(use.model)} at {bdi(use.provider)}{served}</td>'
+        f'<td class="rc-num">{use.calls}</td><td class="rc-num">{whole(use.prompt_tokens)}{star}</td>'
+        f'<td class="rc-num">{whole(use.completion_tokens)}{star}</td>'
+        f'<td class="rc-num">{dollars(use.cost)}</td><td class="rc-remarks">{code(use.parameters)}</td>'
+        f"<td>{prints}{odd}</td>"
+    )

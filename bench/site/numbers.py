@@ -1,0 +1,48 @@
+"""Numbers and sums of money as text for pages."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from markupsafe import Markup
+
+NOTHING = Markup('<span class="rc-none">–</span>')
+
+
+def number(value: float | None, digits: int = 2) -> str | Markup:
+    """A number with ``digits`` decimals; a dash if it is unknown."""
+    return NOTHING if value is None else f"{value:z.{digits}f}".replace("-", "\u2212")
+
+
+def percent(value: float | None, digits: int = 1) -> str | Markup:
+    """A share as a percentage; a dash if it is unknown."""
+    return NOTHING if value is None else f"{100 * value:.{digits}f}%"
+
+
+def dollars(value: Decimal | None) -> str:
+    """A sum of money, with enough digits to show small sums."""
+    if value is None:
+        return "unknown"
+    if value == 0:
+        return "$0"
+    return f"${value:,.2f}" if value >= 1 else f"${value:.6f}".rstrip("0").rstrip(".")
+
+
+def whole(value: float | None) -> str | Markup:
+    """A count with thin spaces between thousands; a dash if it is unknown."""
+    return NOTHING if value is None else f"{value:,.0f}".replace(",", "\u202f")
+
+
+def value(number: float | str | None) -> str:
+    """A number for the ``data-v`` attribute, which the script sorts by; empty if it is unknown."""
+    return "" if number is None else str(number)
+
+
+def money(text: str | None) -> str | Markup:
+    """A sum of money from its decimal string; a dash if it is unknown."""
+    return NOTHING if text is None else dollars(Decimal(text))
+
+
+def signed(number: float | None, digits: int = 2) -> str | Markup:
+    """A difference with its sign; a dash if it is unknown."""
+    return NOTHING if number is None else f"{number:+.{digits}f}".replace("-", "\u2212")
