@@ -5,6 +5,12 @@ Only the command line turns them into text; nothing in between catches them broa
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from typing import TypeVar
+
+A = TypeVar("A")
+B = TypeVar("B")
+
 
 class UserError(Exception):
     """Something that the user can fix.
@@ -41,6 +47,24 @@ class Stopped(UserError):
 
 class CatalogError(UserError):
     """models.toml, a suite, a card or a situation is malformed, or names something unknown."""
+
+    others: tuple[CatalogError, ...] = ()
+    """Faults that were found together with this one."""
+
+
+def each(work: Callable[[A], B], things: Iterable[A]) -> list[B]:
+    """What ``work`` returns for each of ``things``. Raises the first CatalogError, with all others in it."""
+    results: list[B] = []
+    faults: list[CatalogError] = []
+    for thing in things:
+        try:
+            results.append(work(thing))
+        except CatalogError as error:
+            faults += [error, *error.others]
+    if faults:
+        faults[0].others = tuple(faults[1:])
+        raise faults[0]
+    return results
 
 
 class ProviderError(UserError):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bench.errors import CatalogError
+from bench.errors import CatalogError, each
 from bench.files import MOST_BYTES
 from bench.toml_entries import checked_id, located, read_tables, read_text, read_toml, unknown_name
 
@@ -29,7 +29,7 @@ class Item:
     """File and line, for error messages."""
 
 
-def read_items(path: Path, root: Path) -> Iterator[Item]:
+def read_items(path: Path, root: Path) -> list[Item]:
     """The items of a JSON Lines file, which must not lead out of the folder ``root``.
 
     Each line is an object with the strings ``character`` and ``situation``, a pair that occurs once.
@@ -38,20 +38,22 @@ def read_items(path: Path, root: Path) -> Iterator[Item]:
     hint = "Put the data set there, or name another file in `items`."
     lines = read_text(path, hint, root=root, most=MOST_BYTES).split("\n")
     seen: dict[tuple[str, str], str] = {}
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
-        item = _item(line, f"{path}:{number}")
+
+    def read(numbered: tuple[int, str]) -> Item:
+        item = _item(numbered[1], f"{path}:{numbered[0]}")
         first = seen.setdefault((item.character, item.situation), item.where)
         if first != item.where:
             fault = f"duplicate item {item.situation!r} of character {item.character!r}, first at {first}"
             raise CatalogError(fault, where=item.where, hint="Give each item of a character its own name.")
-        yield item
-    if not seen:
+        return item
+
+    items = each(read, ((number, line) for number, line in enumerate(lines, 1) if line.strip()))
+    if not items:
         raise CatalogError("no items", where=str(path), hint=JSON_LINES)
+    return items
 
 
-def read_probes(folder: Path, character: str, root: Path) -> Iterator[Item]:
+def read_probes(folder: Path, character: str, root: Path) -> list[Item]:
     """The probes of one character: the tables [[probe]] of ``<character>.toml``, in the folder ``root``.
 
     A corrected card, such as ``baba-yaga-2``, keeps the probes of ``baba-yaga`` until it has its own file.
@@ -74,7 +76,9 @@ def read_probes(folder: Path, character: str, root: Path) -> Iterator[Item]:
     seen: set[str] = set()
     starts = [n for n, line in enumerate(text.split("\n"), 1) if _PROBE.match(line)]
     lines = starts if len(starts) == len(probes) else [0] * len(probes)
-    for number, (line, probe) in enumerate(zip(lines, probes, strict=True)):
+
+    def read(numbered: tuple[int, tuple[int, dict[str, Any]]]) -> Item:
+        number, (line, probe) = numbered
         table = dict(probe)
         where = f"{path}:{line}" if line else located(path, ["probe", number], text)
         name = checked_id(str(table.pop("id", "")), where)
@@ -84,9 +88,12 @@ def read_probes(folder: Path, character: str, root: Path) -> Iterator[Item]:
         for key in ("accept", "reject"):
             if isinstance(given := table.get(key), list):  # anything else is a fault that its reader reports
                 table[key] = [p for pattern in given for p in _expanded(pattern, shared, where)]
-        yield Item(character, name, table, where)
-    if not seen:
+        return Item(character, name, table, where)
+
+    items = each(read, enumerate(zip(lines, probes, strict=True)))
+    if not items:
         raise CatalogError("no probes", where=str(path), hint=hint)
+    return items
 
 
 def _expanded(pattern: object, shared: object, where: str) -> list[object]:

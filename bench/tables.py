@@ -11,8 +11,6 @@ import re
 import unicodedata
 from collections.abc import Callable, Container, Iterable, Sequence
 
-from rich.cells import cell_len
-
 Cell = str | int | float | tuple[str, ...] | None
 TableWriter = Callable[[Sequence[str], Sequence[Sequence[str]], Container[int]], str]
 """Writes a table of heads, rows and the numbers of left-aligned columns."""
@@ -57,6 +55,8 @@ def shown(value: Cell, digits: int = 2) -> str:
 
 
 def _width(text: str) -> int:
+    from rich.cells import cell_len  # no CSV or JSON needs it
+
     return cell_len(_STYLE.sub("", text))
 
 

@@ -6,6 +6,7 @@ from abc import abstractmethod
 from typing import Generic, TypeVar
 
 from bench.catalog import Catalog
+from bench.errors import each
 from bench.items import Item
 from bench.protocols.base import Protocol
 from bench.records import Cell
@@ -19,7 +20,9 @@ class ItemProtocol(Protocol, Generic[I]):
 
     def __init__(self, suite: Suite, language: str, catalog: Catalog) -> None:
         super().__init__(suite, language, catalog)
-        self._items = {(item.character, item.situation): self.read_item(item) for item in self.scenes.items}
+        items = self.scenes.items
+        places = ((item.character, item.situation) for item in items)
+        self._items = dict(zip(places, each(self.read_item, items), strict=True))
 
     @abstractmethod
     def read_item(self, item: Item) -> I:

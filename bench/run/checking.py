@@ -181,5 +181,5 @@ def _check_suite(path: Path, layers: tuple[Path, ...], catalog: Catalog | None, 
             else:
                 protocol_for(suite, language, catalog)
         except CatalogError as error:
-            if _place(error.where)[0] not in report.faulty():
-                report.add(error)
+            known = report.faulty()
+            report.add(*(fault for fault in (error, *error.others) if _place(fault.where)[0] not in known))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -12,7 +13,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import AfterValidator, Field, field_validator
 
 from bench.catalog import Catalog, Sampling
-from bench.errors import CatalogError
+from bench.errors import CatalogError, each
 from bench.items import Item, read_items, read_probes
 from bench.protocol_facts import facts_of
 from bench.records import MOST_REPEATS
@@ -340,10 +341,8 @@ def _scenes(entry: SuiteEntry, path: Path, text: str, layers: tuple[Path, ...], 
     check_templates(layers, path.parent.name, entry.templates, language, where)
     if (path.parent / selection.items).is_dir() and selection.items:
         cards = _cards(layers, language, selection, path)
-        items = tuple(
-            item for card in cards for item in read_probes(path.parent / selection.items, card, prompts)
-        )
-        return SceneSet(language, cards=cards, items=items)
+        probes = each(lambda card: read_probes(path.parent / selection.items, card, prompts), cards)
+        return SceneSet(language, cards=cards, items=tuple(itertools.chain.from_iterable(probes)))
     if selection.items:
         return SceneSet(language, items=tuple(read_items(path.parent / selection.items, prompts)))
     return SceneSet(

@@ -130,6 +130,18 @@ wrong = ["d", "e", "f"]
 """
 
 
+def test_all_faults_of_a_file_of_probes_are_found_together(tmp_path: Path) -> None:
+    (tmp_path / "_shared.toml").write_text("[patterns]\nsome = ['x']\n", encoding="utf-8")
+    unknown = PROBE.replace("['hudson']", "['@nothing']")
+    text = unknown + PROBE + unknown.replace('"a"\n', '"b"\n', 1)
+    (tmp_path / "ann.toml").write_text(text, encoding="utf-8")
+    with pytest.raises(CatalogError) as caught:
+        read_probes(tmp_path, "ann", tmp_path)
+    lines = [fault.where.rpartition(":")[2] for fault in (caught.value, *caught.value.others)]
+    size = PROBE.count("\n")
+    assert lines == [str(text[: text.index("[[probe]]")].count("\n") + 1 + size * n) for n in range(3)]
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [
