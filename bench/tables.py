@@ -34,6 +34,8 @@ def printable(text: str) -> str:
 
 def letters(text: str) -> float:
     """About how many letters of mean width a text takes up in a drawing; rather too many than too few."""
+    from rich.cells import cell_len
+
     return sum(1.6 if c in "MWmw@%&" else max(cell_len(c), 1.25 if c.isupper() else 1) for c in text)
 
 

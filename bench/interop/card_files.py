@@ -44,6 +44,8 @@ def read_card(path: Path) -> dict[str, Any]:
             start = file.read(len(PNG))
             size = file.seek(0, io.SEEK_END)
             file.seek(0)
+            if not size:
+                raise Unreadable("the file is empty")
             if start == PNG:
                 return _parsed(_from_png(file, size))
             if path.suffix.lower() == ".charx" or start.startswith((b"PK", b"\xff\xd8")):

@@ -298,7 +298,7 @@ def _join(node: nodes.Concat) -> nodes.Filter:
     return _filtered("_joined", parts)
 
 
-def _filtered(name: str, node: nodes.Expr) -> nodes.Filter:
+def _filtered(name: str, node: Any) -> nodes.Filter:
     new = nodes.Filter(node, name, [], [], None, None, lineno=node.lineno)
     new.environment = node.environment
     return new
