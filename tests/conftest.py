@@ -63,7 +63,7 @@ LONGEST = (
     "site/test_site_human.py",
     "cli/test_cli_scripted_truth.py",
     "faults/test_fault_bench.py",
-    "tests/test_diff.py",
+    "boards/test_diff.py",
     "kills/test_kills.py",
     "site/test_site_pages.py",
     "cli/test_cli_batches.py",

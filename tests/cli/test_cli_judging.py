@@ -87,26 +87,10 @@ def test_judging_says_what_naming_a_player_means_there(bench: Bench) -> None:
     assert "Default: the suite's players." in " ".join(bench("run", "--help").out.split())
 
 
-def test_a_board_as_json_has_the_promised_keys(bench: Bench, done: Tiny) -> None:
+def test_a_board_as_json_counts_what_it_rests_on(bench: Bench, done: Tiny) -> None:
     ended = bench("board", "tiny", "--language", "en", "--format", "json", *done.options())
     assert "stale" not in json.loads(ended.out)
     (row,) = json.loads(ended.out)["rows"]
-    promised = {
-        "player",
-        "rank",
-        "length_norm_score",
-        "length_norm_ci",
-        "score",
-        "score_ci",
-        "in_character",
-        "entertaining",
-        "fluency",
-        "refusal_ratio",
-        "avg_length",
-        "conversations",
-        "judgements_failed",
-    }
-    assert promised <= set(row)
     assert (row["player"], row["rank"], row["conversations"], row["judgements_failed"]) == ("bard", 1, 4, 0)
 
 

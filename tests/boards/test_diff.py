@@ -4,66 +4,21 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
-from bench.boards.diff import BoardDiff, board_diff
-from bench.boards.history import BoardChange, board_history, history_of
-from bench.boards.loading import load_board, write_board
+from bench.boards.diff import board_diff
+from bench.boards.loading import load_board
 from bench.boards.record_changes import why_conversation, why_judgement
 from bench.boards.versions import version_link
 from bench.cli import cli
 from bench.errors import UserError
 from bench.records import Call, Conversation, Judgement, sealed
 from bench.results import ResultsTree
-from tests.scores.evidence import LANGUAGE, SUITE, Evidence, Turn
-
-
-@pytest.fixture
-def evidence(tmp_path: Path, git_identity: None) -> Evidence:
-    """A repository with a board of two players and one judge, committed."""
-    (tmp_path / "repo").mkdir()
-    git(tmp_path / "repo", "init", "--quiet")
-    made = Evidence(tmp_path / "repo" / "results")
-    for player, score in (("anna", 4), ("boris", 3)):
-        play(made, player, [score, score])
-    commit(made, "First board")
-    return made
-
-
-def git(folder: Path, *words: str) -> str:
-    return subprocess.run(["git", *words], cwd=folder, check=True, capture_output=True, text=True).stdout
-
-
-def play(
-    evidence: Evidence, player: str, scores: Sequence[int], judge: str = "strict", text: str = "x" * 100
-) -> None:
-    """Conversations of a player, one a scene, each with one verdict of the same score on all criteria."""
-    cells: dict[str, dict[str, list[Turn]]] = {
-        f"c/s{n}": {judge: [(score, score, score)]} for n, score in enumerate(scores)
-    }
-    evidence.played(player, cells, answers=[text])
-
-
-def commit(evidence: Evidence, title: str) -> str:
-    write_board(evidence.tree, load_board(evidence.tree, SUITE, LANGUAGE).board)
-    folder = evidence.tree.root.parent
-    git(folder, "add", "--all")
-    git(folder, "commit", "--quiet", "-m", title)
-    return git(folder, "rev-parse", "HEAD").strip()
-
-
-def since(evidence: Evidence, name: str = "HEAD") -> BoardDiff:
-    return board_diff(evidence.tree, SUITE, LANGUAGE, name)
-
-
-def replay(evidence: Evidence, player: str, scores: Sequence[int], text: str) -> None:
-    shutil.rmtree(evidence.tree.player_folder(SUITE, LANGUAGE, player))
-    play(evidence, player, scores, text=text)
+from tests.boards.conftest import commit, git, play, replay, since
+from tests.scores.evidence import LANGUAGE, SUITE, Evidence
 
 
 def test_nothing_changed(evidence: Evidence) -> None:
@@ -312,78 +267,6 @@ def test_names_of_models_cannot_write_to_the_terminal(evidence: Evidence) -> Non
     text = command(evidence, "--since", "HEAD").output
     assert "\x1b" not in text
     assert "\nRow" not in text
-
-
-# The history of a board
-
-
-def history(evidence: Evidence) -> list[BoardChange]:
-    changes = board_history(history_of(evidence.tree), SUITE, LANGUAGE)
-    assert changes is not None
-    return changes
-
-
-def test_history_names_what_each_commit_did(evidence: Evidence) -> None:
-    play(evidence, "clara", [5, 5])
-    commit(evidence, "Clara")
-    replay(evidence, "boris", [5, 5], text="y" * 200)
-    commit(evidence, "Boris again")
-    shutil.rmtree(evidence.tree.player_folder(SUITE, LANGUAGE, "anna"))
-    commit(evidence, "Anna left")
-    git(evidence.tree.root, "commit", "--quiet", "--allow-empty", "-m", "Nothing")
-    left, again, came, first = history(evidence)
-    assert [name for name, _ in first.added] == ["Anna", "Boris"]
-    assert (first.first, first.moved, first.judges) == (True, (), ())
-    ((name, place),) = came.added
-    assert (name, place.rank, came.causes) == ("Clara", 1, ["players came or left"])
-    assert again.rerun == (("Boris", 2, 2),)
-    assert again.causes == ["players were rerun"]
-    assert left.removed == ("Anna",)
-    assert left.commit.title == "Anna left"
-
-
-def test_history_does_not_compare_versions_and_names_judges(evidence: Evidence) -> None:
-    path = evidence.tree.board_folder(SUITE, LANGUAGE) / "board.json"
-    board = json.loads(path.read_text())
-    path.write_text(json.dumps(board | {"judges": ["mild"], "version": "2"}))
-    git(evidence.tree.root, "commit", "--quiet", "--all", "-m", "Version 2")
-    change = history(evidence)[0]
-    assert (change.versions, change.judges_added, change.judges_removed, change.moved) == (
-        ("1", "2"),
-        ("mild",),
-        ("strict",),
-        (),
-    )
-
-
-@pytest.mark.parametrize("content", ["", "[]", '{"rows": 1}', '{"version": "1", "judges": [], "rows": [[]]}'])
-def test_history_survives_a_damaged_board(evidence: Evidence, content: str) -> None:
-    path = evidence.tree.board_folder(SUITE, LANGUAGE) / "board.json"
-    path.write_text(content)
-    git(evidence.tree.root, "commit", "--quiet", "--all", "-m", "Damaged")
-    commit(evidence, "Repaired")
-    assert [change.commit.title for change in history(evidence)] == ["First board"]
-
-
-def test_history_that_is_cut_off_begins_with_a_known_board(
-    evidence: Evidence, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name in ("clara", "dora", "emil"):
-        play(evidence, name, [5, 5])
-        commit(evidence, name)
-    monkeypatch.setattr("bench.boards.history.MOST_COMMITS", 2)
-    assert [change.commit.title for change in history(evidence)] == ["emil", "dora"]
-    assert not any(change.first for change in history(evidence))
-
-
-def test_history_is_unknown_outside_a_repository_and_in_a_shallow_clone(
-    evidence: Evidence, tmp_path: Path
-) -> None:
-    assert history_of(ResultsTree(tmp_path)) is None
-    play(evidence, "clara", [5, 5])
-    commit(evidence, "Second board")
-    git(tmp_path, "clone", "--quiet", "--depth", "1", f"file://{evidence.tree.root.parent}", "clone")
-    assert history_of(ResultsTree(tmp_path / "clone" / "results")) is None
 
 
 # Two versions
