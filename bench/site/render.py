@@ -13,7 +13,6 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from bench.records import re_asks
-from bench.replies.flaws import flaw_label
 from bench.site.charts import heat, scale, whisker
 from bench.site.labels import criterion, label
 from bench.site.numbers import dollars, money, number, percent, signed, value, whole
@@ -93,7 +92,6 @@ FILTERS: dict[str, Callable[..., Any]] = {
     "code": code,
     "prose": prose,
     "criterion": criterion,
-    "flaw": flaw_label,
     "plain": plain,
     "cut": cut,
     "number": number,

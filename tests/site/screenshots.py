@@ -14,6 +14,8 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from PIL import Image
+
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
@@ -48,6 +50,7 @@ def shoot(browser: Browser, address: str, path: Path, scheme: Literal["light", "
         page.eval_on_selector_all("section:target details", "all => all.forEach(d => (d.open = true))")
     page.screenshot(path=str(path))
     context.close()
+    Image.open(path).convert("RGB").quantize(128).save(path, optimize=True)  # a third of the size
 
 
 def main() -> None:
