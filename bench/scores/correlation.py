@@ -13,6 +13,7 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from bench.records import Record
 from bench.scores.bootstrap import NOISE_DECIMALS, Array, draw_indices, interval, stable_stream
@@ -93,9 +94,12 @@ def rho(x: Sequence[float], y: Sequence[float]) -> float | None:
 
 def ranks(values: Sequence[float]) -> Array:
     """Average ranks. Equal means of means can differ in their last digit, so values are rounded first."""
-    from scipy.stats import rankdata  # slow to load, and a board can do without
+    return average_ranks(np.asarray(values, dtype=np.float64).round(TIE_DECIMALS)[np.newaxis])[0]
 
-    average: Array = rankdata(np.asarray(values, dtype=np.float64).round(TIE_DECIMALS))
+
+def average_ranks(rows: Array) -> Array:
+    """Average ranks in each row. Those of pandas: ``scipy.stats`` takes long to load, and 46 MB."""
+    average: Array = pd.DataFrame(rows).rank(axis=1).to_numpy()
     return average
 
 
@@ -187,9 +191,7 @@ def _interval(
         return None, None, f"{n} pairs are fewer than the {LEAST_FOR_INTERVAL} that an interval needs"
     if abs(value) > 1 - SAME:
         return None, None, "any resample of a perfect order is perfect, so resampling gives no interval"
-    from scipy.stats import rankdata  # slow to load, and a board can do without
-
     drawn = draw_indices(stable_stream(*key, "pairs"), n, RESAMPLES)
-    values = _ROWS[kind](rankdata(x[drawn], axis=1), rankdata(y[drawn], axis=1))
+    values = _ROWS[kind](average_ranks(x[drawn]), average_ranks(y[drawn]))
     low, high = interval(values[~np.isnan(values)][:, np.newaxis])
     return published(float(low[0])), published(float(high[0])), None

@@ -17,7 +17,7 @@ import numpy as np
 from bench.errors import UserError
 from bench.records import SCHEMA_VERSION, Record
 from bench.scores.board import Board, BoardRow
-from bench.scores.correlation import LEAST, Correlation, correlation
+from bench.scores.correlation import LEAST, Correlation, average_ranks, correlation
 from bench.scores.external import Alias, Published
 from bench.scores.paper import published
 
@@ -248,11 +248,9 @@ def _check_once(pairs: list[tuple[Alias, Ours]], alias: Alias, player: Ours) -> 
 
 
 def _models(pairs: list[tuple[Alias, Ours]], theirs: Published, beaten: Sure) -> tuple[Matched, ...]:
-    from scipy.stats import rankdata  # slow to load, and pages need it only where there are rank maps
-
     names = [alias.names[theirs.name] for alias, _ in pairs]
-    our_ranks = rankdata([-player.score for _, player in pairs])
-    their_ranks = rankdata([-theirs.scores[name] for name in names])
+    scores = [[player.score for _, player in pairs], [theirs.scores[name] for name in names]]
+    our_ranks, their_ranks = average_ranks(-np.array(scores))
     players = [player.player for _, player in pairs]
     models = []
     for n, (alias, player) in enumerate(pairs):

@@ -190,6 +190,8 @@ class _Build:
         for name, data in stage1.files.items():
             if not name.startswith("search/"):
                 self.folder.write(name, data)
+        for one in contexts:
+            _ = one.picture  # loads matplotlib, which the processes then share
         tasks = [partial(self._written, board_pages(one), board_files(one), stage1) for one in contexts]
         tasks.append(partial(self._written, model_pages(contexts), (), stage1))
         others = compared_pages(self.compared, pages), compared_files(self.compared)

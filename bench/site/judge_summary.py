@@ -10,8 +10,8 @@ from markupsafe import Markup, escape
 
 from bench.scores.weights import EQUAL
 from bench.site.context import BoardContext
+from bench.site.numbers import number
 from bench.site.paths import board_part
-from bench.site.render import number
 from bench.site.text import plain
 from bench.tables import fitting
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 from itertools import combinations
 
 import pandas as pd
-from scipy import stats
+from scipy import special
 
 from bench.records import PlayerInfo, sha256_of
 from bench.scores.analyses.scenes import talk_finals
@@ -112,7 +112,8 @@ def _noise_row(player: str, rest: pd.Series) -> dict[str, object]:
         row["of_mean"] = published(noise / math.sqrt(len(rest)))
     if not squares:
         return row | {"reason": "the same score in all repeats of every scene: no interval"}
-    low, high = (math.sqrt(squares / float(stats.chi2.ppf(share, df))) for share in (0.975, 0.025))
+    chi2 = (2 * float(special.gammaincinv(df / 2, share)) for share in (0.975, 0.025))
+    low, high = (math.sqrt(squares / quantile) for quantile in chi2)
     return row | {"low": published(low), "high": published(high)}
 
 
