@@ -354,6 +354,9 @@ def test_a_judge_that_says_nothing_about_players_moves_no_rating(
     assert why in str(made.judges[0].left_out)
     assert all(row.rating is None and row.reason for row in made.rows)
     assert "strict moves no rating" in rating_text(made)
+    assert (made.reason == "no comparison counts") == ("counts" not in made.standings)
+    failed = "" if "counts" in made.standings else "12 failed comparisons move no rating; --retry-failed"
+    assert failed in invoke(tiny, "plan", "tiny", "--compare")
 
 
 def test_a_refusal_is_reported_and_is_no_win(tiny: Tiny, judge: Judge) -> None:

@@ -64,6 +64,8 @@ class CompareJob:
     part: Part
     plan: PairPlan
     states: Counter[str] = field(default_factory=Counter)
+    left: Counter[str] = field(default_factory=Counter)
+    """Of these, how many are not made once more."""
     resumed: list[CompareWork] = field(default_factory=list)
     """Comparisons that an earlier command chose and paid for: made whatever would be chosen now."""
 
@@ -102,18 +104,22 @@ class CompareJob:
         )
 
     def again(self) -> list[CompareWork]:
-        """Existing comparisons that are to be made once more; counts the states of all."""
-        self.states = Counter()
-        work = []
+        """Existing comparisons that are to be made once more; counts the states of all, and of those left."""
+        self.states, self.left = Counter(), Counter()
+        work: list[CompareWork] = []
         for record in self.evidence.records:
             if record.judge not in self.judges or not self._mine(record.players, slot_of(record)):
                 continue
             state = self._state(record)
             self.states[state] += 1
             retried = state == "failed" and (self.part.retry_failed or failed_temporarily(record))
-            if retried or (state == "stale" and self.part.refresh_stale):
-                work.append(self._work(*record.players, slot_of(record), record.judge, anew=True))
-        return [item for item in work if item is not None]
+            repeated = retried or (state == "stale" and self.part.refresh_stale)
+            item = self._work(*record.players, slot_of(record), record.judge, anew=True) if repeated else None
+            if item is None:
+                self.left[state] += 1
+            else:
+                work.append(item)
+        return work
 
     def _state(self, record: Comparison) -> str:
         slot = slot_of(record)

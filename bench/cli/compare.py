@@ -82,7 +82,10 @@ def compare(suite: str, reparse: bool, batch: bool, limits: Spending, where: Pla
             click.echo(f"{name}: {seen} comparisons re-parsed, {changed} changed")
         return
     if not report.planned_comparisons:
-        click.echo(f"{suite}: nothing to compare. More: raise --neighbours or --most.")
+        click.echo(
+            f"{suite}: nothing to compare. Raise --neighbours or --most for more pairs; --retry-failed and"
+            " --refresh-stale repeat comparisons."
+        )
         return
     stats = report.stats
     click.echo(
@@ -135,7 +138,8 @@ def _plan_of(job: CompareJob) -> dict[str, Any]:
         "comparisons": dict(sorted(job.states.items())),
         "to_make": len(work),
         "unfinished": {player: count for player, count in unfinished if player in job.order},
-        "left_stale": max(0, job.states["stale"] - sum(item.anew for item in again)),
+        "left_failed": job.left["failed"],
+        "left_stale": job.left["stale"],
         "calls": calls,
     }
 
@@ -152,6 +156,10 @@ def _plan_lines(plan: dict[str, Any]) -> list[str]:
         f"  {player}: {count} conversations did not come about and cannot be compared"
         for player, count in plan["unfinished"].items()
     ]
+    if plan["left_failed"]:
+        lines.append(
+            f"  {plan['left_failed']} failed comparisons move no rating; --retry-failed repeats them"
+        )
     if plan["left_stale"]:
         lines.append(f"  {plan['left_stale']} stale comparisons move no rating; --refresh-stale repeats them")
     for row in plan["calls"]:

@@ -62,6 +62,8 @@ def rating_of(
     rated = _rated(counting, by_judge)
     inside = {player for record in rated for player in record.players}
     fitted, reason = _fitted(evidence, rated, criterion)
+    if counting and not rated:
+        reason = "no judge's verdicts depend on the players"
     spread = judges_spread(fitted.data) if fitted is not None else None
     used = None if judges_as == "fixed" else spread
     players, pairs = pd.DataFrame(), pd.DataFrame()
