@@ -18,7 +18,7 @@ from bench.interop.card_files import MOST_CARD, card_bytes, form_of, read_card
 from bench.interop.card_format import Choices, card_fields, exported, read_data, upgraded
 from bench.slugs import slug
 from bench.suites import Card, read_entry
-from bench.suites.layers import entries_in, private_layer
+from bench.suites.layers import checked_language, entries_in, private_layer
 from bench.toml_entries import entry_from, toml_value, unknown_name
 
 ORIGINAL = ".card.json"
@@ -67,7 +67,7 @@ def import_card(
         raise UserError(_printable(fault), where=_printable(str(file))) from None
     identity = _checked(name, "card") if name else card_id(fields["char_name"])
     layer = layers[0] if choices.licence else private_layer(layers)
-    folder = layer / "characters" / _checked(language, "language")
+    folder = layer / "characters" / checked_language(language)
     path = folder / f"{identity}.toml"
     taken = entries_in([*layers, *({layer} - set(layers))], "characters", language).get(identity)
     text = card_toml(fields, f"Imported from {_printable(file.name)}.")

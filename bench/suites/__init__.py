@@ -17,13 +17,12 @@ from bench.errors import CatalogError, each
 from bench.items import Item, read_items, read_probes
 from bench.protocol_facts import facts_of
 from bench.records import MOST_REPEATS
-from bench.suites.languages import known_language
 from bench.suites.layers import (
     Prompts,
     check_templates,
+    checked_language,
     entries_in,
     existing_layers,
-    folder_name,
     in_layers,
     is_private_layer,
     situation_files,
@@ -303,10 +302,7 @@ def read_suite(path: Path, prompts: tuple[Path, ...], *, check: bool = True) -> 
     entry = entry_from(SuiteEntry, tables, str(path), text=text)
     _check_judges(entry, path, text)
     for language in entry.languages:
-        where = located(path, ("languages", language), text)
-        if not known_language(folder_name(language, "language", where)):
-            hint = "Use the tag of a language that Babel knows, such as de, ja or pt-br."
-            raise CatalogError(f"unknown language {language!r}", where=where, hint=hint)
+        checked_language(language, located(path, ("languages", language), text))
     scenes = Lazy(entry.languages, partial(_scenes, entry, path, text, layers))
     if check:
         dict(scenes)

@@ -14,7 +14,14 @@ from bench.files import hide_from_git, write_atomically
 from bench.protocol_facts import facts_of
 from bench.slugs import slug
 from bench.suites import Card, Situation, SuiteEntry, load_suite, once, suite_files
-from bench.suites.layers import FALLBACK, entries_in, in_layers, private_layer, protocol_folders
+from bench.suites.layers import (
+    FALLBACK,
+    checked_language,
+    entries_in,
+    in_layers,
+    private_layer,
+    protocol_folders,
+)
 from bench.toml_entries import Entry, entry_from, toml_value, unknown_name
 
 UNFINISHED = "TODO"
@@ -180,9 +187,9 @@ def write_template(
 
     Raises UserError if the name cannot be used or is taken.
     """
-    for word in (name, language):
-        if slug(word) != word:
-            raise UserError(f"{word!r} is not a usable name", hint="Use lower-case letters, digits and '-'.")
+    if slug(name) != name:
+        raise UserError(f"{name!r} is not a usable name", hint="Use lower-case letters, digits and '-'.")
+    checked_language(language)
     if (taken := entries_in(layers, kind, language).get(name)) is not None:
         raise UserError("the file exists already", where=str(taken), hint="Choose another name, or edit it.")
     template, entry = _TEMPLATES[kind]

@@ -10,7 +10,7 @@ from bench.errors import CatalogError
 from bench.files import hidden_from_git
 from bench.protocol_facts import facts_of
 from bench.slugs import NOT_SUITES, slug
-from bench.suites.languages import template_file
+from bench.suites.languages import known_language, template_file
 from bench.suites.lazy import Lazy
 
 FALLBACK = "en"
@@ -120,3 +120,11 @@ def folder_name(name: str, kind: str, where: str) -> str:
         hint = "Use lower-case letters, digits and '-', and no reserved name: the results folder gets it."
         raise CatalogError(f"{name!r} cannot name a {kind}", where=where, hint=hint)
     return name
+
+
+def checked_language(language: str, where: str = "") -> str:
+    """``language`` if Babel knows it and a folder can have its name, else CatalogError."""
+    if not known_language(folder_name(language, "language", where)):
+        hint = "Use the tag of a language that Babel knows, such as de, ja or pt-br."
+        raise CatalogError(f"unknown language {language!r}", where=where, hint=hint)
+    return language
