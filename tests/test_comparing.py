@@ -252,10 +252,12 @@ def test_answers_of_a_killed_command_are_used_by_the_next(
             compare(tiny, **limits)
     paid = set(judge.prompts)
     assert len(compare(tiny, **limits | {"seed": 7})) == 6
-    assert len(judge.prompts) == 2 * 6
     assert paid <= set(judge.prompts)
+    assert len(set(judge.prompts)) == 2 * 6  # a call in flight is lost with the command, and asked again
+    assert len(judge.prompts) == 2 * 6 or not batch
     assert len(compare(tiny, **limits | {"most": 7})) == 7
-    assert len(list((tiny.root / "cache" / "rounds").rglob("*.json"))) == 1  # that of the last command
+    notes = len(list((tiny.root / "cache" / "rounds").rglob("*.json")))
+    assert notes == 1 or (notes == 2 and not batch)  # the last command's, and one of what was never asked
 
 
 @pytest.mark.parametrize("words", [("--width", "2"), ("--no-cache",), ("--reparse",)])

@@ -82,13 +82,14 @@
     });
     return sort;
   };
-  /* Two decimals, rounded as Python does: exact halves go to the even digit. */
+  /* Two decimals, rounded as Python does: exact halves go to the even digit. With a real minus sign. */
   const fixed = (x) => {
+    let text = x.toFixed(2);
     if (Number.isInteger(x * 8) && !Number.isInteger(x * 4)) {
       const below = Math.floor(x * 100);
-      return ((below % 2 ? below + 1 : below) / 100).toFixed(2);
+      text = ((below % 2 ? below + 1 : below) / 100).toFixed(2);
     }
-    return x.toFixed(2);
+    return text === "-0.00" ? "0.00" : text.replace("-", "−");
   };
   /* A player's matrix: a button shows differences from the field in place of scores; arrow keys move between cells. */
   const matrix = (table) => {

@@ -232,7 +232,7 @@ def test_a_decoder_that_trips_is_a_fault(monkeypatch: pytest.MonkeyPatch) -> Non
     def trip(*_: object, **__: object) -> object:
         raise RecursionError
 
-    monkeypatch.setattr(json, "loads", trip)
+    monkeypatch.setattr(json.JSONDecoder, "decode", trip)
     with pytest.raises(ReplyFault):
         json_object('{"scores": 1}', required={"scores"})
 

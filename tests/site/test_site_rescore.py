@@ -19,6 +19,7 @@ from bench.scores.frame import Frames, load
 from bench.scores.rescore import Choices, Refusals, chosen_scenes, rescored_board, standings
 from bench.scores.robust import RobustBoard
 from bench.scores.shipped import shipped
+from bench.site.numbers import number
 from bench.slugs import slug
 from tests.site.browsing import BROWSER, Watched
 from tests.site.hostile import JUDGES
@@ -138,12 +139,12 @@ def test_the_browser_gives_pythons_numbers_under_every_choice(
     rng = random.Random(1)
     others: tuple[Refusals, ...] = ("lowest", "left_out", "shared")
     compared = unknown = 0
-    for number, (name, frames) in enumerate(boards.items()):
+    for turn, (name, frames) in enumerate(boards.items()):
         data = shipped(frames)
         assert data is not None
         asked: list[dict[str, Any]] = []
         wanted: list[RobustBoard] = []
-        policies: tuple[Refusals, ...] = ("robust", others[number % len(others)])
+        policies: tuple[Refusals, ...] = ("robust", others[turn % len(others)])
         for policy in policies:
             weights = {c: rng.choice([0.0, 0.5, 1.0, 3.0]) for c in frames.criteria} | {
                 frames.criteria[0]: 1.0
@@ -195,13 +196,13 @@ def _line(row: Any, published: tuple[int, float], name: str, cost: str) -> list[
     moved = published[0] - row.rank
     ends = []
     for span in (row.fixed, row.sample):
-        ends.append("–" if span is None or span.low is None else f"{span.low:.2f} to {span.high:.2f}")
+        ends.append("–" if span is None or span.low is None else f"{number(span.low)} to {number(span.high)}")
         if span is None:
             ends.append("–")
         else:
             ends.append("–".join(map(str, sorted({span.rank_low, span.rank_high}))))
     own = f"{row.rank}" + (f" {'▲' if moved > 0 else '▼'}{abs(moved)}" if moved else "")
-    return [own, str(published[0]), name, f"{row.score:.2f}", f"{published[1]:.2f}", *ends, cost]
+    return [own, str(published[0]), name, str(number(row.score)), str(number(published[1])), *ends, cost]
 
 
 def test_a_choice_is_in_the_address_and_the_command_gives_what_the_page_shows(

@@ -109,7 +109,7 @@ def test_a_build_keeps_the_index_until_a_conversation_changes(tmp_path: Path, ch
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("x")
     folder = OutputFolder(tmp_path)
-    folder.add([talk], written=int(changed == "a conversation"))
+    folder.add([talk], written=int(changed == "a conversation"), stamps={})
     assert folder.prune() == {"nothing": 1, "a conversation": 2, "a conversation is gone": 3}[changed]
     assert (tmp_path / index).exists() == (changed == "nothing")
     assert (tmp_path / talk).exists()
