@@ -124,9 +124,11 @@ def _write_folder(
     """Write one of FOLDER_FORMS into the folder ``output``; other files there stay."""
     from bench.boards.loading import all_suites, catalog_of, counting_judges, load_board
     from bench.files import write_atomically
+    from bench.interop.export import languages_with_results
 
     if output.exists() and not output.is_dir():
         raise UserError("not a folder", where=str(output), hint=f"{form} needs a folder.")
+    chosen = languages_with_results(tree, suite, languages) if suite else list(languages)
     suites = all_suites(where.layers)
 
     def judges(name: str, present: Collection[str]) -> Collection[str]:
@@ -138,22 +140,21 @@ def _write_folder(
         if tree.hidden and not suite:
             names = ", ".join(sorted(tree.hidden))
             click.echo(f"Left out, because they play private cards: {names}.", err=True)
-        counts = write_store(tree, output, [suite] if suite else [], languages, judges)
+        counts = write_store(tree, output, [suite] if suite else [], chosen, judges)
         click.echo(", ".join(f"{count:,} {table}" for table, count in counts.items()) + f" in {output}")
         return
     title = suites[suite].entry.title if suite in suites else suite
     if form == "hf-dataset":
         from bench.interop.dataset import dataset_files
 
-        files = dataset_files(tree, suite, languages, title=title, licence=licence, judges=judges)
+        files = dataset_files(tree, suite, chosen, title=title, licence=licence, judges=judges)
     elif form == "inspect":
         from bench.interop.inspect_logs import inspect_files
 
-        files = inspect_files(tree, suite, languages)
+        files = inspect_files(tree, suite, chosen)
     else:
         from bench.interop.every_eval import every_eval_files
 
-        chosen = languages or [language for _, language in tree.boards(suite)]
         boards = [load_board(tree, suite, language, prompts=suites) for language in chosen]
         files = every_eval_files(boards, title, catalog_of(where.models))
     for name, data in files.items():

@@ -47,15 +47,8 @@ _FLAGS = frozenset({"is_refusal", "stale", "ended_by_player"})
 _NUMBERS = (MEASURES.keys() | {"mean_answer_characters", "value"}) - _INTEGERS
 
 
-def tidy_table(
-    tree: ResultsTree, suite: str, languages: Sequence[str] = (), name: str = "scores"
-) -> pd.DataFrame:
-    """A suite's table ``name`` of TABLES, in ``languages`` or else in all languages with results.
-
-    A missing value is None.
-
-    Raises UserError if there are no results, RecordError if a file is damaged.
-    """
+def languages_with_results(tree: ResultsTree, suite: str, languages: Sequence[str] = ()) -> list[str]:
+    """``languages`` or else all languages of a suite. Raises UserError for one without results."""
     known = [language for _, language in tree.boards(suite)]
     if not known:
         raise UserError(f"no results of suite {suite!r}", where=str(tree.root))
@@ -66,7 +59,19 @@ def tidy_table(
                 where=str(tree.root),
                 hint=f"Languages with results: {', '.join(known)}.",
             )
-    chosen = sorted(set(languages)) or known
+    return sorted(set(languages)) or known
+
+
+def tidy_table(
+    tree: ResultsTree, suite: str, languages: Sequence[str] = (), name: str = "scores"
+) -> pd.DataFrame:
+    """A suite's table ``name`` of TABLES, in ``languages`` or else in all languages with results.
+
+    A missing value is None.
+
+    Raises UserError if there are no results, RecordError if a file is damaged.
+    """
+    chosen = languages_with_results(tree, suite, languages)
     tables = []
     for language in chosen:
         frames = load(tree, suite, language)

@@ -12,6 +12,7 @@ from click.testing import CliRunner, Result
 
 from bench.boards.loading import load_board
 from bench.cli import cli
+from bench.cli.export import FOLDER_FORMS
 from bench.errors import UserError
 from bench.interop.dataset import MEANINGS, dataset_files
 from bench.results import ResultsTree
@@ -125,3 +126,14 @@ def test_sql_counts_what_the_records_hold(tree: ResultsTree, tmp_path: Path) -> 
         assert row["criteria"] == pytest.approx(own.criteria, abs=1e-6)
     wrong = CliRunner().invoke(cli, ["query", "SELECT nothing FROM nowhere", "--store", store])
     assert isinstance(wrong.exception, UserError)
+
+
+@pytest.mark.parametrize("form", FOLDER_FORMS)
+def test_a_suite_without_results_is_an_error_in_every_form(
+    tree: ResultsTree, tmp_path: Path, form: str
+) -> None:
+    folder = tmp_path / "set"
+    ended = run(tree, "export", "pingpong-2", "--format", form, "-o", str(folder))
+    assert ended.exit_code == 1
+    assert "no results of suite 'pingpong-2'" in str(ended.exception)
+    assert not folder.exists()
