@@ -246,12 +246,16 @@ class _Build:
             judges=judges,
         )
         infos = [self.tree.players(place.suite, place.language) for place in places]
-        boards = []
-        with workers(setup, sum(map(len, infos)), jobs) as working:
+        number = sum(map(len, infos))
+        with workers(setup, number, jobs) as working:
             started = [self._started(working, *board) for board in zip(places, infos, strict=True)]
-            for place, players, results in zip(places, infos, started, strict=True):
-                boards.append(self._board(place, tuple(players), results))
-        return boards
+            taken = [self._taken(*board) for board in zip(places, infos, started, strict=True)]
+        tasks = [partial(self._evidence, place, made[0]) for place, made in zip(places, taken, strict=True)]
+        found = at_once(tasks, processes(number, jobs))
+        return [
+            _Board(place, tuple(players), summaries, frames, evidence)
+            for place, players, (frames, summaries), evidence in zip(places, infos, taken, found, strict=True)
+        ]
 
     def _started(
         self, working: Workers, place: BoardPlace, infos: Sequence[PlayerInfo]
@@ -269,17 +273,14 @@ class _Build:
             others.append((info, scenes))
         return [PlayerJob(place, info, tuple(others)) for info in infos]
 
-    def _board(
-        self, place: BoardPlace, infos: tuple[PlayerInfo, ...], results: Iterable[PlayerResult]
-    ) -> _Board:
-        frames, players = self._taken(place, infos, results)
+    def _evidence(self, place: BoardPlace, frames: Frames) -> BoardEvidence:
         loaded = load_board(
             self.tree, place.suite, place.language, prompts=self.suites, frames=frames, models=self.catalog
         )
-        return _Board(place, infos, players, frames, evidence_of(loaded, self.catalog))
+        return evidence_of(loaded, self.catalog)
 
     def _taken(
-        self, place: BoardPlace, infos: tuple[PlayerInfo, ...], results: Iterable[PlayerResult]
+        self, place: BoardPlace, infos: Sequence[PlayerInfo], results: Iterable[PlayerResult]
     ) -> tuple[Frames, tuple[PlayerSummary, ...]]:
         """The evidence and the summaries from ``results``. The rows are not kept: they take much memory."""
         rows, players = [], []
