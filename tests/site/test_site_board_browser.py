@@ -12,6 +12,7 @@ from bench.boards.loading import load_board
 from bench.results import ResultsTree
 from bench.site.board_table import column_key, size_of
 from bench.site.cells import summarise
+from bench.site.numbers import number
 from tests.site.browsing import BROWSER, Watched
 
 if TYPE_CHECKING:
@@ -158,7 +159,7 @@ def test_robust_scoring_shows_the_numbers_of_board_json(
     scores = {row["player"]: row["robust"]["score"] for row in numbers["rows"]}
     robust = {row["player"]: row["robust"] if judges else row["robust"]["sample"] for row in numbers["rows"]}
     norm = {
-        p: f"{scores[p]:.2f}" + ("" if r["low"] is None else f" {r['low']:.2f}–{r['high']:.2f}")
+        p: f"{number(scores[p])}" + ("" if r["low"] is None else f" {number(r['low'])}–{number(r['high'])}")
         for p, r in robust.items()
     }
     assert _cells(page, "norm") == norm
