@@ -25,7 +25,7 @@ from bench.records import Message, canonical, sealed
 from bench.results import ResultsTree
 from bench.results.comparison_records import Comparison
 from bench.results.comparisons import comparison_path, comparisons, comparisons_folder, write_comparison
-from bench.scores.pairwise_data import connected
+from bench.scores.pairwise_data import balance_of, connected
 from bench.scores.pairwise_records import Rating, Tally
 from tests.scripted_batches import BatchServer
 from tests.scripted_server import Answer, Seen, completion, plausible
@@ -384,6 +384,18 @@ def test_a_player_that_never_finished_is_reported(tiny: Tiny) -> None:
     row = next(row for row in rating(tiny).rows if row.player == "actor")
     assert (row.unfinished, row.rating) == (SCENES, None)
     assert "4 of its conversations did not come about" in str(row.reason)
+
+
+def test_orders_that_prefer_different_players_are_a_tie_whatever_their_margins(tiny: Tiny) -> None:
+    record = compare(tiny, most=1)[0]
+
+    def balance(*margins: int) -> float:
+        given = [dict.fromkeys(CRITERIA, margin) for margin in margins]
+        orders = zip(record.orders, given, strict=True)
+        made = tuple(order.model_copy(update={"margins": margin}) for order, margin in orders)
+        return balance_of(record.model_copy(update={"orders": made}))
+
+    assert [balance(3, 1), balance(3, -1), balance(3, 0), balance(-1, 2)] == [0.0, 2.0, 1.5, -1.5]
 
 
 def test_only_a_chain_of_comparisons_connects_players() -> None:

@@ -102,9 +102,13 @@ def margin_of(margins: Mapping[str, int], criterion: str) -> float:
 
 
 def balance_of(record: Comparison, criterion: str = MEAN) -> float:
-    """How much better the first of a record's players is: the mean of its margins in both orders."""
+    """How much better the first of a record's players is: the mean of its margins in both orders.
+
+    0, a tie, where each order prefers another player: such a verdict follows the place, not the player.
+    """
     first, second = record.orders
-    return (margin_of(first.margins, criterion) - margin_of(second.margins, criterion)) / 2
+    margins = margin_of(first.margins, criterion), -margin_of(second.margins, criterion)
+    return 0.0 if min(margins) < 0 < max(margins) else sum(margins) / 2
 
 
 def comparisons_of(evidence: Evidence, records: Sequence[Comparison], criterion: str = MEAN) -> Comparisons:
