@@ -248,8 +248,8 @@ def did_you_mean(name: str, known: Collection[str]) -> str:
 
 
 def nearest_or_all(name: str, known: Collection[str], lead: str) -> str:
-    """The hint for a name that does not exist: the nearest that does, or all of them after ``lead``. An empty
-    name is near none."""
+    """The hint for a name that does not exist: the nearest that does, or all of them after ``lead`` (also if
+    the name is empty)."""
     return (name and did_you_mean(name, known)) or f"{lead}: {', '.join(known) or 'none'}."
 
 

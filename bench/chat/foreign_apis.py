@@ -27,7 +27,7 @@ FORMATS: tuple[tuple[str, tuple[str, ...]], ...] = (
 
 
 def foreign_api(body: Mapping[str, Any]) -> str:
-    """The API in whose format ``body`` answers; empty if it is none of FORMATS."""
+    """The API in whose format ``body`` answers; empty if no format fits."""
     return next((api for api, places in FORMATS if all(_exists(body, place) for place in places)), "")
 
 

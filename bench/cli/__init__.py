@@ -28,9 +28,8 @@ from typing import Any, NamedTuple
 import click
 from click.shell_completion import CompletionItem
 
-os.environ.setdefault(
-    "PYDANTIC_DISABLE_PLUGINS", "__all__"
-)  # else it looks for some in every package installed
+# Else Pydantic looks for plugins in every package installed.
+os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
 
 from bench import __version__
 from bench.cli.common import Suggesting, colour, forget, verbose, with_common

@@ -31,17 +31,21 @@ def repeats(sentence: str, asked: str) -> bool:
 def echoes(text: str, asked: str) -> bool:
     """Whether a sentence of ``text`` is the user's own."""
     return any(
-        len([*pieces(sentence, 2)]) >= ECHO_WORDS and _echoed_share(sentence, asked) >= 0.9
+        len(_words(sentence)) >= ECHO_WORDS and _echoed_share(sentence, asked) >= 0.9
         for sentence in SENTENCE.findall(text)
     )
 
 
 def own_words(text: str, said: Sequence[str]) -> str:
     """``text`` without the sentences that are copied from what the user said."""
-    theirs = [[*pieces(sentence, 2)] for message in said for sentence in SENTENCE.findall(message)]
+    theirs = [_words(sentence) for message in said for sentence in SENTENCE.findall(message)]
     sentences = SENTENCE.findall(text)
-    kept = [sentence for sentence in sentences if not _copied([*pieces(sentence, 2)], theirs)]
+    kept = [sentence for sentence in sentences if not _copied(_words(sentence), theirs)]
     return text if len(kept) == len(sentences) else "".join(kept)
+
+
+def _words(sentence: str) -> list[str]:
+    return [*pieces(sentence, 2)]
 
 
 def _copied(words: Sequence[str], theirs: Sequence[Sequence[str]]) -> bool:
@@ -56,5 +60,5 @@ def _copied(words: Sequence[str], theirs: Sequence[Sequence[str]]) -> bool:
 
 def _echoed_share(sentence: str, asked: str) -> float:
     """The share of a sentence's words that the user's message has too."""
-    words, known = [*pieces(sentence, 2)], {*pieces(asked)}
+    words, known = _words(sentence), {*pieces(asked)}
     return sum(word in known for word in words) / len(words) if words else 0.0

@@ -94,8 +94,8 @@ def rho(x: Sequence[float], y: Sequence[float]) -> float | None:
 
 def ranks(values: Sequence[float]) -> Array:
     """Average ranks. Equal means of means can differ in their last digit, so values are rounded first."""
-    (found,) = average_ranks(np.asarray(values, dtype=np.float64).round(TIE_DECIMALS)[np.newaxis])
-    return np.asarray(found, dtype=np.float64)
+    found: Array = average_ranks(np.asarray(values, dtype=np.float64).round(TIE_DECIMALS)[np.newaxis])[0]
+    return found
 
 
 def average_ranks(rows: Array) -> Array:

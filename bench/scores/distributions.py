@@ -1,4 +1,4 @@
-"""Student's t and the corrected p values of many tests, from scipy.special.
+"""Student's t, chi-squared and the corrected p values of many tests, from scipy.special.
 
 The same numbers as scipy.stats, which takes as long to load as everything else that a board needs.
 """
@@ -21,6 +21,13 @@ def t_tail(value: npt.ArrayLike, df: npt.ArrayLike) -> Array:
     """The probability that Student's t exceeds ``value``."""
     beyond = -np.asarray(value, np.float64)
     return np.asarray(special.stdtr(np.asarray(df, np.float64), beyond), np.float64)
+
+
+def chi2_quantile(share: npt.ArrayLike, df: npt.ArrayLike) -> Array:
+    """The value that chi-squared with ``df`` degrees of freedom stays below with probability ``share``."""
+    return np.asarray(
+        2 * special.gammaincinv(np.asarray(df, np.float64) / 2, np.asarray(share, np.float64)), np.float64
+    )
 
 
 def benjamini_hochberg(p: Array) -> Array:

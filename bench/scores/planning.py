@@ -16,7 +16,7 @@ from scipy import special
 
 from bench.scores.bootstrap import Array
 from bench.scores.clusters import clustered
-from bench.scores.distributions import t_quantile
+from bench.scores.distributions import chi2_quantile, t_quantile
 from bench.scores.robust import ALPHA, POWER, power_of
 
 MOST_SIDE = 1000
@@ -138,7 +138,7 @@ def scenes_needed(difference: float, pair: PairComponents | None) -> ScenesNeede
     if pair is None or size is None:
         return None
     low, high = (
-        size_needed(difference, pair.scaled(pair.df / (2 * float(special.gammaincinv(pair.df / 2, share)))))
+        size_needed(difference, pair.scaled(pair.df / float(chi2_quantile(share, pair.df))))
         for share in (0.9, 0.1)
     )
     return ScenesNeeded(

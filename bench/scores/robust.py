@@ -32,7 +32,7 @@ from bench.scores.clusters import (
     widened,
 )
 from bench.scores.components import Cube
-from bench.scores.distributions import benjamini_hochberg, t_quantile, t_tail
+from bench.scores.distributions import benjamini_hochberg, chi2_quantile, t_quantile, t_tail
 from bench.scores.frame import SCENE, Frames
 from bench.scores.policy import ROBUST, Policy, judgement_scores, scene_scores
 from bench.scores.weights import Weights
@@ -336,6 +336,6 @@ def _thresholds(df: float, alpha: float) -> Array:
 
     Averaging over that distribution replaces the noncentral t, which scipy gets wrong for some arguments.
     """
-    squares = 2 * special.gammaincinv(df / 2, (_NODES + 1) / 2)  # the quantiles of chi-squared
+    squares = chi2_quantile((_NODES + 1) / 2, df)
     errors: Array = np.sqrt(squares / df)
     return float(t_quantile(1 - alpha / 2, df)) * errors

@@ -7,7 +7,7 @@ import pytest
 from scipy import optimize, stats
 
 from bench.scores.bootstrap import Array
-from bench.scores.distributions import benjamini_hochberg, t_quantile, t_tail
+from bench.scores.distributions import benjamini_hochberg, chi2_quantile, t_quantile, t_tail
 from bench.scores.paper import published
 from bench.scores.planning import PairComponents, detectable_difference, size_needed
 from bench.scores.robust import power_of
@@ -18,6 +18,13 @@ DF = np.concatenate([10 ** np.random.default_rng(1).uniform(-0.3, 6, 3000), [1.0
 @pytest.mark.parametrize("share", [0.025, 0.1, 0.5, 0.9, 0.975, 0.99999])
 def test_quantiles_of_t(share: float) -> None:
     assert np.array_equal(t_quantile(share, DF), stats.t.ppf(share, DF), equal_nan=True)
+
+
+@pytest.mark.parametrize("share", [0.025, 0.1, 0.5, 0.9, 0.975, 0.99999])
+def test_quantiles_of_chi_squared(share: float) -> None:
+    assert chi2_quantile(share, [1.0, 2.5, 63.0]) == pytest.approx(
+        stats.chi2.ppf(share, [1.0, 2.5, 63.0]), rel=1e-12
+    )
 
 
 def test_tails_of_t() -> None:

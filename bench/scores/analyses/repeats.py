@@ -11,13 +11,13 @@ from dataclasses import replace
 from itertools import combinations
 
 import pandas as pd
-from scipy import special
 
 from bench.records import PlayerInfo, sha256_of
 from bench.scores.analyses.scenes import talk_finals
 from bench.scores.analyses.sure import mean_estimate
 from bench.scores.bootstrap import NOISE_DECIMALS
 from bench.scores.correlation import rho
+from bench.scores.distributions import chi2_quantile
 from bench.scores.frame import SCENE, Frames
 from bench.scores.paper import published
 
@@ -112,7 +112,7 @@ def _noise_row(player: str, rest: pd.Series) -> dict[str, object]:
         row["of_mean"] = published(noise / math.sqrt(len(rest)))
     if not squares:
         return row | {"reason": "the same score in all repeats of every scene: no interval"}
-    chi2 = (2 * float(special.gammaincinv(df / 2, share)) for share in (0.975, 0.025))
+    chi2 = chi2_quantile((0.975, 0.025), df).tolist()
     low, high = (math.sqrt(squares / quantile) for quantile in chi2)
     return row | {"low": published(low), "high": published(high)}
 
