@@ -5,13 +5,13 @@ from __future__ import annotations
 import difflib
 import json
 import re
-import tomllib
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args, get_origin
 
+import tomli
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic_core import ErrorDetails
 
@@ -68,7 +68,7 @@ def read_tables(
     text = read_text(path, hint, root=root)
     try:
         return _tables(text), text
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (tomli.TOMLDecodeError, RecursionError) as error:
         fault = f"malformed TOML: {error}" if isinstance(error, ValueError) else "nested too deeply"
         raise CatalogError(fault, where=str(path), hint="Fix the syntax at that place.") from None
 
@@ -76,7 +76,7 @@ def read_tables(
 @lru_cache(maxsize=512)
 def _tables(text: str) -> Mapping[str, Any]:
     """``text`` parsed once: many suites play the same cards."""
-    return tomllib.loads(text)
+    return tomli.loads(text)
 
 
 def located(path: Path | str, key: Sequence[int | str], text: str) -> str:

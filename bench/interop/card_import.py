@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-import tomllib
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import tomli
 
 from bench.errors import UserError
 from bench.files import check_inside, hide_from_git, holds, read_bytes, storage_error, write_atomically
@@ -75,7 +76,7 @@ def import_card(
     if taken is not None and not again and not (replace and taken == path):
         hint = "Name another id with --name" + (", or use --replace." if taken == path else ".")
         raise UserError(f"there is a card {identity!r} already: {taken}", where=str(file), hint=hint)
-    entry_from(Card, tomllib.loads(text), str(file))
+    entry_from(Card, tomli.loads(text), str(file))
     if not choices.licence:
         hide_from_git(layer)
     _write(layer, folder / f"{identity}{ORIGINAL}", card_bytes(card, "json"))

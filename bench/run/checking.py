@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+import sys
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
 from bench.catalog import Catalog, Model, Provider, load_catalog
 from bench.errors import CatalogError
@@ -21,6 +24,7 @@ _ENTRIES: dict[str, tuple[str, type[Entry]]] = {
     "characters": ("character", Card),
     "situations": ("situation", Situation),
 }
+R = TypeVar("R")
 _PLACE = re.compile(r"(?P<path>.*?)(?::(?P<line>\d+))?(?: \[.*\])?")
 
 
@@ -72,15 +76,13 @@ def check_all(layers: Sequence[Path], models: Path) -> CheckReport:
             elif kind in protocols and depth == 2:
                 report.add(*entry_faults(SuiteEntry, tables, str(path), text=text))
                 report.add(*_names(path, tables, text, layers, named))
-    _check_templates(layers, protocols, report)
+    for layer in layers:
+        report.files += sum(1 for _ in layer.glob("*/**/*.jinja"))
     try:
         suite_files(layers)  # each has a name of its own
     except CatalogError as error:
         report.add(error)
-    for layer in layers:
-        for path in sorted(path for name in protocols for path in (layer / name).glob("*.toml")):
-            if str(path) not in report.faulty():
-                _check_suite(path, layers, catalog, report)
+    _check_protocols(layers, protocols, catalog, report)
     report.sort()
     return report
 
@@ -150,21 +152,70 @@ def _list(table: object, key: str) -> list[str]:
     return [value for value in values if isinstance(value, str)] if isinstance(values, list) else []
 
 
-def _check_templates(layers: Sequence[Path], protocols: set[str], report: CheckReport) -> None:
-    """Compile every template."""
-    for layer in layers:
-        for folder in sorted({path.parent for path in layer.glob("*/**/*.jinja")}):
-            protocol = folder.relative_to(layer).parts[0]
-            roles: tuple[str, ...] = facts_of(protocol).roles if protocol in protocols else ()
-            found = {path.name.split(".")[0] for path in folder.glob("*.jinja")}
-            languages = {path.name.split(".")[1] for path in folder.glob("*.*.jinja")} | {"en"}
-            report.files += len(list(folder.glob("*.jinja")))
-            for role in [role for role in roles if role in found] or sorted(found):
-                for language in sorted(languages):
-                    try:
-                        PromptSet(folder, language, [role])
-                    except CatalogError as error:
-                        report.add(error)
+def _check_protocols(
+    layers: tuple[Path, ...], protocols: set[str], catalog: Catalog | None, report: CheckReport
+) -> None:
+    """Check the templates and suites of each protocol, half of them in a process beside this one.
+
+    That process takes the spoken ones, since sound files and the libraries that read them take longest.
+    """
+    folders = {path.relative_to(layer).parts[0] for layer in layers for path in layer.glob("*/**/*.jinja")}
+    names = sorted(folders | protocols, key=lambda name: (name in protocols and facts_of(name).spoken, name))
+    known = len(report.faults)
+
+    def check(share: Sequence[str]) -> list[CatalogError]:
+        for name in share:
+            _check_templates(layers, name, protocols, report)
+        for path in sorted(
+            path for layer in layers for name in share for path in (layer / name).glob("*.toml")
+        ):
+            if str(path) not in report.faulty():
+                _check_suite(path, layers, catalog, report)
+        return report.faults[known:]
+
+    found_there = beside(lambda: check(names[-1::-2]))
+    check(names[-2::-2])
+    elsewhere = found_there()
+    here = report.faulty()
+    report.add(*(fault for fault in elsewhere if _place(fault.where)[0] not in here))
+
+
+def beside(work: Callable[[], R]) -> Callable[[], R]:
+    """Start ``work`` in a forked process; what is returned waits for its result.
+
+    Where there is no fork, or the process dies, the work is done when its result is asked for.
+    """
+    if sys.platform != "linux":
+        return work
+    context = multiprocessing.get_context("fork")
+    receiver, sender = context.Pipe(duplex=False)
+    process = context.Process(target=lambda: sender.send(work()), daemon=True)
+    process.start()
+    sender.close()
+
+    def result() -> R:
+        try:
+            return receiver.recv()  # type: ignore[no-any-return]
+        except EOFError:
+            return work()
+        finally:
+            process.join()
+
+    return result
+
+
+def _check_templates(layers: Sequence[Path], protocol: str, protocols: set[str], report: CheckReport) -> None:
+    """Compile the templates of a protocol."""
+    roles: tuple[str, ...] = facts_of(protocol).roles if protocol in protocols else ()
+    for folder in sorted({path.parent for layer in layers for path in (layer / protocol).glob("**/*.jinja")}):
+        found = {path.name.split(".")[0] for path in folder.glob("*.jinja")}
+        languages = {path.name.split(".")[1] for path in folder.glob("*.*.jinja")} | {"en"}
+        for role in [role for role in roles if role in found] or sorted(found):
+            for language in sorted(languages):
+                try:
+                    PromptSet(folder, language, [role])
+                except CatalogError as error:
+                    report.add(error)
 
 
 def _check_suite(path: Path, layers: tuple[Path, ...], catalog: Catalog | None, report: CheckReport) -> None:

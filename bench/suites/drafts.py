@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+import tomli
 
 from bench.catalog import Catalog
 from bench.errors import CatalogError, UserError
@@ -114,7 +115,7 @@ def write_suite(new: NewSuite, layers: Sequence[Path], catalog: Catalog) -> tupl
     asking = new.interrogator or new.judges[0]
     _check_names((*new.players, asking, *new.judges), catalog.models, "model", str(catalog.path))
     text = _suite_text(new, language, tuple(new.situations or situations), asking, _templates(new, layers))
-    entry_from(SuiteEntry, tomllib.loads(text), new.name)
+    entry_from(SuiteEntry, tomli.loads(text), new.name)
     layer = max((cards[name].parents[2] for name in new.characters), key=list(layers).index)
     path = layer / new.protocol / f"{new.name}.toml"
     write_atomically(path, text.encode(), replace=False)
@@ -196,7 +197,7 @@ def write_template(
     text = template.format(id=name, name=name.replace("-", " ").title())
     if private and kind == "characters":
         text += "private = true # neither committed nor published\n"
-    entry_from(entry, tomllib.loads(text), name)
+    entry_from(entry, tomli.loads(text), name)
     layer = private_layer(layers) if private else layers[0]
     if private:
         hide_from_git(layer)

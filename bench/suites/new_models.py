@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+
+import tomli
 
 from bench.catalog import Catalog, Model, Provider, load_catalog
 from bench.errors import CatalogError
@@ -61,7 +62,7 @@ def add_models(
         parts.append(_table("models", key, entry, Model))
         added.append(key)
     text = read_text(path).rstrip("\n") + "\n\n" + "\n".join(parts)
-    tomllib.loads(text)
+    tomli.loads(text)
     write_atomically(path, text.encode())
     load_catalog(path)
     return added

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+
+import tomli
 
 from bench.files import holds, write_atomically
 from bench.records import canonical
@@ -80,7 +81,7 @@ def draft_text(topic: Topic, draft: Draft) -> str:
             "",
         ]
     )
-    entry_from(Situation, tomllib.loads(text), draft.model)
+    entry_from(Situation, tomli.loads(text), draft.model)
     return text
 
 

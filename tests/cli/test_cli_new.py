@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import time
 from dataclasses import replace
@@ -12,6 +13,8 @@ import pytest
 
 from bench.catalog import load_catalog
 from bench.interop.card_files import card_bytes
+from bench.run import checking
+from bench.run.checking import check_all
 from bench.suites import load_suite
 from bench.suites.new_models import NewModel, add_models
 from tests.cli.conftest import Bench
@@ -147,6 +150,22 @@ def test_check_lists_every_fault_with_file_and_line(bench: Bench, tiny: Tiny) ->
     assert ended.status == 1
     faults = json.loads(bench("check", "--format", "json", *tiny.options()).out)["faults"]
     assert len(faults) == len(text.splitlines()) - 1
+
+
+def test_check_finds_the_same_faults_without_a_second_process(
+    tiny: Tiny, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for protocol in ("human_likeness", "pingpong_v1", "pingpong_v2", "speech_roleplay"):
+        (tiny.prompts / protocol).mkdir(exist_ok=True)
+        (tiny.prompts / protocol / "player.jinja").write_text("{% if %}", encoding="utf-8")
+        (tiny.prompts / protocol / f"{protocol}.toml").write_text('title = "T"', encoding="utf-8")
+    here = os.getpid()
+    found = [fault.line() for fault in check_all((tiny.prompts,), tiny.models).faults]
+    assert len(found) >= 8
+    dead = checking.beside(lambda: os._exit(1) if os.getpid() != here else "done here")
+    assert dead() == "done here"
+    monkeypatch.setattr(checking, "beside", lambda work: work)
+    assert found == [fault.line() for fault in check_all((tiny.prompts,), tiny.models).faults]
 
 
 def test_check_finds_nothing_in_the_shipped_files(bench: Bench) -> None:
