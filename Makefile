@@ -48,7 +48,7 @@ dev: $(VENV)/with-dev ## add what tests and checks need to .venv
 
 topics: $(VENV)/with-topics ## add what `bench topics` needs to .venv
 cluster: $(VENV)/with-cluster ## add Dask to .venv, for `--cluster`
-parquet: $(VENV)/with-parquet ## add pyarrow to .venv, to read and write Parquet
+parquet: $(VENV)/with-parquet ## add pyarrow and DuckDB to .venv, for Parquet and SQL
 annotate: $(VENV)/with-annotate ## add label-studio-sdk to .venv, for `bench annotate push` and `pull`
 search: $(VENV)/with-search ## add Pagefind to .venv, for full-text search of the website's conversations
 

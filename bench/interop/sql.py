@@ -44,8 +44,7 @@ def query(folder: Path, sql: str, most: int | None = None) -> tuple[list[str], l
     try:
         duckdb = importlib.import_module("duckdb")
     except ImportError:
-        hint = "Install it into the environment of `bench`: `pip install duckdb`."
-        raise UserError("duckdb is not installed", hint=hint) from None
+        raise UserError("duckdb is not installed", hint="Install it with `make parquet`.") from None
     files = {name: folder / f"{name}.parquet" for name in TABLES}
     if missing := [path for path in files.values() if not path.is_file()]:
         hint = f"Write the store first: `bench export --format store -o {folder}`."

@@ -27,7 +27,7 @@ FEATURES = {
     "bertopic": "topics: `make topics`",
     "distributed": "clusters: `make cluster`",
     "label_studio_sdk": "Label Studio: `make annotate`",
-    "duckdb": "SQL: `pip install duckdb`",
+    "duckdb": "SQL: `make parquet`",
     "inspect_ai": "logs for `inspect view`: `pip install inspect-ai`",
     "pagefind": "full-text search on the website: `make search`",
 }
