@@ -129,13 +129,17 @@ def _write_suite(name: str, cards: Sequence[ImportedCard], where: Places, langua
 def export_card_command(name: str, language: str, output: Path | None, where: Places) -> None:
     """Write a character as a community card (V3).
 
-    An imported card is written with every field that it came with, and with your changes.
+    An imported card is written with every field that it came with, and with your changes; with its pictures
+    too, if FILE is of the kind that it came in.
     """
-    from bench.interop.card_import import export_card
+    from bench.interop.card_import import export_card, kept_form
     from bench.suites import Card, read_entry
     from bench.suites.layers import entries_in
 
-    click.echo(export_card(where.layers, language, name, output or Path(f"{name}.json")))
+    written = export_card(where.layers, language, name, output or Path(f"{name}.json"))
+    click.echo(written)
     path = entries_in(where.layers, "characters", language)[name]
+    if (kept := kept_form(path)) and written.suffix.lower() != f".{kept}":
+        click.echo(f"Its pictures are left out: only a .{kept} file has them.", err=True)
     if read_entry(Card, path, path.parents[2]).private:
         click.echo("The card has no licence: do not publish it.", err=True)

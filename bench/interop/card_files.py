@@ -9,6 +9,7 @@ import base64
 import binascii
 import io
 import json
+import math
 import struct
 import zipfile
 import zlib
@@ -23,14 +24,22 @@ MOST_CARD = 8_000_000
 """Size limit of a card's JSON in bytes. Cards with large lorebooks have some hundred kilobytes."""
 MOST_FILE = 100_000_000
 """Size limit of a PNG or CHARX file, which may hold pictures."""
+MOST_KEPT = 20_000_000
+"""Size limit of a file whose pictures are kept for an export."""
 MOST_CHUNKS = 100_000
 MOST_DIRECTORY = 2_000_000
 """Size limit of the directory of a CHARX file: Python reads all of it."""
+MOST_DIGITS = 1_000
 
 PNG = b"\x89PNG\r\n\x1a\n"
+OTHER_FILES = (b"RIFF", b"GIF8", b"<")
+"""How WebP and GIF pictures and web pages begin."""
 ZIP_END = b"PK\x05\x06"
 ZIP_END_SIZE = 22
 CARD_JSON = "card.json"
+USUAL = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError, struct.error)
+"""What reading a damaged or encrypted zip archive raises."""
 KEYWORDS = (b"ccv3", b"chara")
 """Keywords of the PNG chunks that hold a card, the preferred one first."""
 
@@ -48,19 +57,37 @@ def read_card(path: Path) -> dict[str, Any]:
                 raise Unreadable("the file is empty")
             if start == PNG:
                 return _parsed(_from_png(file, size))
-            if path.suffix.lower() == ".charx" or start.startswith((b"PK", b"\xff\xd8")):
+            if _is_archive(path, start):
                 return _parsed(_from_zip(file, size))
             if size > MOST_CARD:
                 raise Unreadable(f"larger than {MOST_CARD // 1_000_000} MB")
+            if start.startswith(OTHER_FILES):
+                raise Unreadable("neither a JSON file, a PNG nor a zip archive")
             return _parsed(file.read(MOST_CARD + 1))
     except OSError as error:
         raise Unreadable(f"cannot be read: {error.strerror or error}") from None
 
 
+def _is_archive(path: Path, start: bytes) -> bool:
+    return path.suffix.lower() == ".charx" or start.startswith((b"PK", b"\xff\xd8"))
+
+
+def carrier_of(path: Path) -> tuple[str, bytes | None]:
+    """What a file is if it may hold pictures (``png``, ``charx``), and its bytes if not too large."""
+    with path.open("rb") as file:
+        start = file.read(len(PNG))
+        form = "png" if start == PNG else "charx" if _is_archive(path, start) else ""
+        small = form and file.seek(0, io.SEEK_END) <= MOST_KEPT
+        file.seek(0)
+        return form, file.read() if small else None
+
+
 def _parsed(data: bytes) -> dict[str, Any]:
     """The JSON object in ``data``. Raises Unreadable."""
     try:
-        card = json.loads(data.decode("utf-8-sig"), parse_constant=_no_constant)
+        card = json.loads(
+            data.decode("utf-8-sig"), parse_constant=_number, parse_float=_number, parse_int=_integer
+        )
         json.dumps(card, ensure_ascii=False).encode()
     except UnicodeDecodeError as error:
         raise Unreadable(f"the card is not UTF-8 at byte {error.start}") from None
@@ -75,8 +102,17 @@ def _parsed(data: bytes) -> dict[str, Any]:
     return card
 
 
-def _no_constant(name: str) -> float:
-    raise ValueError(f"{name} is not a number")
+def _number(text: str) -> float:
+    """A number that JSON can hold; Python would read `1e999` as infinite, which JSON cannot say."""
+    if not math.isfinite(float(text)):
+        raise ValueError(f"{text:.40} is not a number that a file can hold")
+    return float(text)
+
+
+def _integer(text: str) -> int:
+    if len(text) > MOST_DIGITS:
+        raise ValueError(f"a number has {len(text):,} digits")
+    return int(text)
 
 
 def _from_png(file: BinaryIO, size: int) -> bytes:
@@ -95,28 +131,35 @@ def _from_png(file: BinaryIO, size: int) -> bytes:
 
 def _text_chunks(file: BinaryIO, size: int) -> Iterator[tuple[bytes, bytes]]:
     """(keyword, text) of the ``tEXt`` chunks that may hold a card."""
-    file.seek(len(PNG))
+    for kind, _, length in _chunks(file, size):
+        if kind != b"tEXt":
+            continue
+        keyword, end, text = file.read(min(length, 80)).partition(b"\0")
+        if end and keyword.lower() in KEYWORDS:
+            if length > MOST_CARD * 4 // 3:
+                raise Unreadable(f"the card in this picture is larger than {MOST_CARD // 1_000_000} MB")
+            text += file.read(length - min(length, 80))
+            (stated,) = struct.unpack(">I", file.read(4).rjust(4, b"\0"))
+            if zlib.crc32(keyword + end + text, zlib.crc32(kind)) != stated:
+                raise Unreadable("the card in this picture is damaged (wrong checksum)")
+            yield keyword, text
+
+
+def _chunks(file: BinaryIO, size: int) -> Iterator[tuple[bytes, int, int]]:
+    """(kind, place, length) of the content of each chunk, where ``file`` then stands; up to ``IEND``."""
+    at = len(PNG)
     for _ in range(MOST_CHUNKS):
+        file.seek(at)
         head = file.read(8)
         if len(head) < 8:
             return
         length, kind = struct.unpack(">I4s", head)
-        start = file.tell()
-        if start + length > size:
+        if at + 8 + length > size:
             raise Unreadable("the picture is truncated")
-        if kind == b"tEXt":
-            keyword, end, text = file.read(min(length, 80)).partition(b"\0")
-            if end and keyword.lower() in KEYWORDS:
-                if length > MOST_CARD * 4 // 3:
-                    raise Unreadable(f"the card in this picture is larger than {MOST_CARD // 1_000_000} MB")
-                text += file.read(length - min(length, 80))
-                (stated,) = struct.unpack(">I", file.read(4).rjust(4, b"\0"))
-                if zlib.crc32(keyword + end + text, zlib.crc32(kind)) != stated:
-                    raise Unreadable("the card in this picture is damaged (wrong checksum)")
-                yield keyword, text
-        elif kind == b"IEND":
+        yield kind, at + 8, length
+        if kind == b"IEND":
             return
-        file.seek(start + length + 4)
+        at += length + 12
     raise Unreadable(f"the picture has more than {MOST_CHUNKS:,} chunks")
 
 
@@ -128,13 +171,13 @@ def _from_zip(file: BinaryIO, size: int) -> bytes:
     try:
         with zipfile.ZipFile(file) as archive:
             info = archive.getinfo(CARD_JSON)
-            if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            if info.compress_type not in USUAL:
                 raise Unreadable(f"{CARD_JSON} is compressed in an unusual way")
             with archive.open(info) as held:
                 data = held.read(MOST_CARD + 1)
     except KeyError:
         raise Unreadable(f"no {CARD_JSON} in this archive") from None
-    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError, struct.error):
+    except DAMAGED:
         raise Unreadable(f"the archive is damaged, or {CARD_JSON} is encrypted") from None
     if len(data) > MOST_CARD:
         raise Unreadable(f"{CARD_JSON} is larger than {MOST_CARD // 1_000_000} MB when unpacked")
@@ -154,40 +197,71 @@ def _check_directory(file: BinaryIO, size: int) -> None:
     file.seek(0)
 
 
-def card_bytes(card: dict[str, Any], form: str) -> bytes:
-    """A card as the bytes of a ``json``, ``png`` or ``charx`` file. Equal cards give equal bytes."""
+def card_bytes(card: dict[str, Any], form: str, carrier: bytes | None = None) -> bytes:
+    """A card as the bytes of a ``json``, ``png`` or ``charx`` file. Equal cards give equal bytes.
+
+    ``carrier``: a file of this form, whose pictures are taken over. Raises Unreadable if it is damaged.
+    """
     data = json.dumps(card, ensure_ascii=False, indent=2).encode() + b"\n"
     match form:
         case "png":
-            return _png(data)
+            return _png(data, carrier or _plain_picture())
         case "charx":
-            return _charx(data)
+            return _charx(data, carrier)
         case _:
             return data
 
 
-def _png(data: bytes) -> bytes:
-    """A plain picture with the card in both chunks, so that old programs find it too."""
+def _chunk(kind: bytes, body: bytes) -> bytes:
+    return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(body, zlib.crc32(kind)))
+
+
+def _plain_picture() -> bytes:
     width, height = 48, 64
     rows = b"".join(b"\0" + b"\x60\x50\x90" * width for _ in range(height))
+    head = _chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0))
+    return PNG + head + _chunk(b"IDAT", zlib.compress(rows, 9)) + _chunk(b"IEND", b"")
+
+
+def _png(data: bytes, picture: bytes) -> bytes:
+    """A picture with the card in both chunks, so that old programs find it too."""
     text = base64.b64encode(data)
-    chunks = [
-        (b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)),
-        *((b"tEXt", keyword + b"\0" + text) for keyword in KEYWORDS),
-        (b"IDAT", zlib.compress(rows, 9)),
-        (b"IEND", b""),
-    ]
-    return PNG + b"".join(
-        struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(body, zlib.crc32(kind)))
-        for kind, body in chunks
-    )
+    made = [PNG]
+    for kind, start, length in _chunks(io.BytesIO(picture), len(picture)):
+        body = picture[start : start + length]
+        if kind != b"tEXt" or body.partition(b"\0")[0].lower() not in KEYWORDS:
+            made.append(picture[start - 8 : start + length + 4])
+        if kind == b"IHDR":
+            made += [_chunk(b"tEXt", keyword + b"\0" + text) for keyword in KEYWORDS]
+    return b"".join(made)
 
 
-def _charx(data: bytes) -> bytes:
+def _charx(data: bytes, carrier: bytes | None) -> bytes:
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr(zipfile.ZipInfo(CARD_JSON, (1980, 1, 1, 0, 0, 0)), data, zipfile.ZIP_DEFLATED)
+        try:
+            for info, held in _members(carrier) if carrier else ():
+                archive.writestr(info, held, info.compress_type)
+        except DAMAGED:
+            raise Unreadable("its pictures are damaged") from None
     return made.getvalue()
+
+
+def _members(carrier: bytes) -> Iterator[tuple[zipfile.ZipInfo, bytes]]:
+    """The files of an archive besides the card, of which none would be unpacked outside a folder."""
+    with zipfile.ZipFile(io.BytesIO(carrier)) as archive:
+        files = {info.filename: info for info in archive.infolist() if not info.is_dir()}
+        if sum(info.file_size for info in files.values()) > MOST_FILE:
+            raise Unreadable(f"its pictures are larger than {MOST_FILE // 1_000_000} MB when unpacked")
+        if any(info.compress_type not in USUAL for info in files.values()):
+            raise Unreadable("its pictures are compressed in an unusual way")
+        for name, info in files.items():
+            inside = ".." not in name.split("/") and not name.startswith("/") and "\\" not in name
+            if inside and name != CARD_JSON:
+                fresh = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
+                fresh.compress_type = info.compress_type
+                yield fresh, archive.read(info)
 
 
 def form_of(path: Path) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -10,9 +11,11 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field
 
 from bench.foreign import AnyText, Foreign, Unreadable, checked
+from bench.interop.card_dialects import translated
 from bench.suites import Card
 from bench.suites.languages import fallbacks
 from bench.suites.lorebook import LoreEntry
+from bench.suites.macros import unknown_macros
 
 SPECS = {"chara_card_v2": 2, "chara_card_v3": 3}
 OURS = "dramaturg"
@@ -21,6 +24,9 @@ OWN_FIELDS = ("summary", "source", "style", "facts", "secrets", "unknown", "boun
 LONGEST_NAME = 100
 LONGEST_SUMMARY = 200
 LONGEST_KEY = 100
+MOST_SHOWN = 8
+"""Macros and keys that a note names.
+"""
 LABELS = {
     "en": ("Personality", "Scenario"),
     "de": ("Persönlichkeit", "Szenario"),
@@ -51,7 +57,19 @@ _DEFAULTS: dict[str, Any] = {
 """Fields that version 3 requires."""
 _START = re.compile(r"<start>", re.IGNORECASE)
 _ORIGINAL = re.compile(r"\{\{original\}\}", re.IGNORECASE)
-_DECORATOR = re.compile(r"^@@.*\n?", re.MULTILINE)
+_DECORATOR = re.compile(r"^@@+ *(\w+) *(.*)\n?", re.MULTILINE)
+_CONDITIONS = {
+    "activate_only_after",
+    "activate_only_every",
+    "additional_keys",
+    "dont_activate_after_match",
+    "exclude_keys",
+    "is_user_icon",
+}
+"""Decorators that keep an entry of the lorebook away although a key matches."""
+_PATTERN = re.compile(r"[\\^$*+|()\[\]{}]|[.?]\S")
+"""What makes a key of an entry with ``use_regex`` a regular expression: SillyTavern sets it always."""
+_SLASHED = re.compile(r"/.+/[a-z]*", re.DOTALL)
 _HIDDEN = re.compile(r"[^\S\n\t]*\r\n?|[\x00-\x08\x0b-\x1f\x7f]")
 _SENTENCE = re.compile(r"(?<=[.!?…。！？])\s")
 
@@ -64,8 +82,14 @@ def _several(value: object) -> object:
     return [] if value is None else value
 
 
+def _object(value: object) -> object:
+    return value if isinstance(value, dict) else {}
+
+
 Said = Annotated[AnyText, BeforeValidator(_given)]
 Many = Annotated[list[AnyText], BeforeValidator(_several)]
+Extensions = Annotated[dict[str, Any], BeforeValidator(_object)]
+"""Anything, as far as it is an object: some programs write an empty list."""
 
 
 class BookEntry(Foreign):
@@ -78,14 +102,45 @@ class BookEntry(Foreign):
     constant: bool | None = False
     selective: bool | None = False
     use_regex: bool | None = False
-    extensions: dict[str, Any] | None = None
+    extensions: Extensions = Field(default_factory=dict)
     insertion_order: float | None = 0
+
+    @property
+    def text(self) -> str:
+        """What the player reads: the content without decorators."""
+        return cleaned(_DECORATOR.sub("", cleaned(self.content)))
+
+    @property
+    def decorators(self) -> dict[str, str]:
+        """Its decorators with their values; of several with one name, the first."""
+        pairs = [(match[1], match[2].strip()) for match in _DECORATOR.finditer(cleaned(self.content))]
+        return dict(reversed(pairs))
+
+    @property
+    def always(self) -> bool:
+        """Whether it enters without a key."""
+        return bool(self.constant) or "activate" in self.decorators
+
+    def usable(self, greeting: int) -> bool:
+        """Whether it can enter a talk that opens with this greeting."""
+        told = self.decorators
+        off = self.enabled is False or ("dont_activate" in told and "activate" not in told)
+        return bool(self.text) and not off and told.get("is_greeting", str(greeting)) == str(greeting)
+
+    @property
+    def words(self) -> list[str]:
+        """Those of its keys that are words and no regular expressions."""
+        keys = [key for key in map(cleaned, self.keys) if 0 < len(key) <= LONGEST_KEY]
+        patterns = [
+            key for key in keys if _SLASHED.fullmatch(key) or (self.use_regex and _PATTERN.search(key))
+        ]
+        return [key for key in dict.fromkeys(keys) if key not in patterns]
 
 
 class Book(Foreign):
     """A lorebook: entries that enter the prompt when the talk mentions their keys."""
 
-    entries: list[BookEntry] = Field(default_factory=list)
+    entries: Annotated[list[BookEntry], BeforeValidator(_several)] = Field(default_factory=list)
     scan_depth: float | None = None
 
 
@@ -105,7 +160,12 @@ class CardData(Foreign):
     character_book: Book | None = None
     tags: Many = Field(default_factory=list)
     creator: Said = ""
-    extensions: dict[str, Any] | None = None
+    extensions: Extensions = Field(default_factory=dict)
+
+    @property
+    def called(self) -> str:
+        """The name that the character has in a talk."""
+        return " ".join(cleaned(self.nickname or self.name).split())[:LONGEST_NAME]
 
     @property
     def greetings(self) -> list[str]:
@@ -130,12 +190,12 @@ def upgraded(card: dict[str, Any]) -> dict[str, Any]:
     """A card of version 1, 2 or 3 as version 3, with all its unknown fields. Raises Unreadable."""
     spec = card.get("spec")
     data = card.get("data")
-    if spec is not None and spec not in SPECS:
+    if spec is not None and (not isinstance(spec, str) or spec not in SPECS):
         raise Unreadable(f"unknown kind of card {spec!r:.60}", "spec")
     if spec is None and not isinstance(data, dict):
-        if not isinstance(card.get("name"), str):
+        root, data = {}, translated(card)
+        if not isinstance(data.get("name"), str):
             raise Unreadable("not a character card: it has neither 'data' nor 'name'")
-        root, data = {}, card
     elif isinstance(data, dict):
         root = card
     else:
@@ -166,12 +226,13 @@ def card_fields(data: CardData, choices: Choices, language: str = "en") -> tuple
     Macros stay in the texts: a suite replaces them when it is loaded.
     """
     notes: list[str] = []
-    name = " ".join(cleaned(data.nickname or data.name).split())[:LONGEST_NAME]
-    if not name:
+    name = data.called
+    if not any(unicodedata.category(character)[0] in "LNPS" for character in name):
         raise Unreadable("the card has no name", "data.name")
     if not 0 <= choices.greeting < len(data.greetings):
         raise Unreadable(f"no greeting {choices.greeting}: the card has 0 to {len(data.greetings) - 1}")
-    prompt = prompt_of(data, language, instructions=choices.instructions)
+    entries = entries_of(data, choices.greeting)
+    prompt = prompt_of(data, language, entries, instructions=choices.instructions)
     if not prompt:
         raise Unreadable("the card says nothing about the character: description, personality and scenario")
     fields: dict[str, Any] = {
@@ -187,7 +248,10 @@ def card_fields(data: CardData, choices: Choices, language: str = "en") -> tuple
     fields |= own_fields(data)
     fields |= {key: text for key in ("summary", "source") if (text := getattr(choices, key))}
     fields |= {"licence": choices.licence} if choices.licence else {"private": True}
-    fields["lorebook"] = list(lorebook_of(data, notes))
+    fields["lorebook"] = list(lorebook_of(data, entries, notes))
+    if unknown := unknown_macros("\n".join(_texts(fields))):
+        shown = ", ".join(f"{{{{{name:.40}}}}}" for name in unknown[:MOST_SHOWN])
+        notes.append(f"macros that are unknown here stay in the text: {shown}")
     if (data.system_prompt or data.post_history_instructions) and not choices.instructions:
         notes.append("its own instructions are left out; --instructions takes them")
     return fields, notes
@@ -195,18 +259,26 @@ def card_fields(data: CardData, choices: Choices, language: str = "en") -> tuple
 
 def own_fields(data: CardData) -> dict[str, Any]:
     """What an export of ours has put into ``extensions``, as far as a card may have it."""
-    held = (data.extensions or {}).get(OURS)
+    held = data.extensions.get(OURS)
     return {key: held[key] for key in OWN_FIELDS if key in held} if isinstance(held, dict) else {}
 
 
-def prompt_of(data: CardData, language: str, *, instructions: bool = False) -> str:
+def _texts(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list | tuple):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _texts(item)
+
+
+def prompt_of(data: CardData, language: str, entries: list[BookEntry], *, instructions: bool = False) -> str:
     """The card's text for the player."""
     labels = next((LABELS[tag] for tag in fallbacks(language) if tag in LABELS), LABELS["en"])
     labelled = zip(labels, map(cleaned, (data.personality, data.scenario)), strict=True)
     parts = [
         cleaned(data.description),
         *(f"{label}: {text}" for label, text in labelled if text),
-        *_constant(data),
+        *(entry.text for entry in entries if entry.always),
     ]
     if instructions:
         own = (data.system_prompt, data.post_history_instructions)
@@ -231,43 +303,42 @@ def summary_of(data: CardData, name: str) -> str:
     return name
 
 
-def _entries(data: CardData) -> list[BookEntry]:
-    """The enabled entries of the lorebook, in their order of insertion."""
+def entries_of(data: CardData, greeting: int = 0) -> list[BookEntry]:
+    """The entries of the lorebook that can enter a talk, in their order of insertion."""
     entries = data.character_book.entries if data.character_book else []
-    used = [entry for entry in entries if entry.enabled is not False and _content(entry)]
-    return sorted(used, key=lambda entry: entry.insertion_order or 0)
+    return sorted(
+        (entry for entry in entries if entry.usable(greeting)), key=lambda entry: entry.insertion_order or 0
+    )
 
 
-def _content(entry: BookEntry) -> str:
-    return cleaned(_DECORATOR.sub("", cleaned(entry.content)))
-
-
-def _constant(data: CardData) -> list[str]:
-    return [_content(entry) for entry in _entries(data) if entry.constant]
-
-
-def lorebook_of(data: CardData, notes: list[str]) -> Iterator[dict[str, Any]]:
+def lorebook_of(data: CardData, entries: list[BookEntry], notes: list[str]) -> Iterator[dict[str, Any]]:
     """The keyed entries of the lorebook. What they cannot say here is added to ``notes``.
 
     An entry's text is never searched for other entries' keys, so none can trigger itself or another.
     """
     book_depth = data.character_book.scan_depth if data.character_book else None
-    left = 0
-    for entry in _entries(data):
-        keys = list(dict.fromkeys(key for key in map(cleaned, entry.keys) if 0 < len(key) <= LONGEST_KEY))
-        if entry.constant:
+    left, freed = 0, []
+    for entry in entries:
+        keys = entry.words
+        if entry.always:
             continue
-        if entry.use_regex or not keys:
+        if not keys:
             left += 1
             continue
-        if entry.selective and any(map(cleaned, entry.secondary_keys)):
-            notes.append(f"the entry {keys[0]!r:.40} of the lorebook no longer needs its secondary keys")
-        made: dict[str, Any] = {"keys": keys, "content": _content(entry)}
-        own = (entry.extensions or {}).get("scan_depth")
-        depth = own if isinstance(own, int) else book_depth
+        if (entry.selective and any(map(cleaned, entry.secondary_keys))) or _CONDITIONS & {*entry.decorators}:
+            freed.append(keys[0])
+        made: dict[str, Any] = {"keys": keys, "content": entry.text}
+        own = entry.extensions.get("scan_depth")
+        decorated = entry.decorators.get("scan_depth", "")
+        depth = int(decorated) if decorated.isdecimal() and len(decorated) < 10 else own
+        depth = depth if isinstance(depth, int) else book_depth
         yield made | ({"scan_depth": int(depth)} if depth and depth >= 1 else {})
+    if freed:
+        shown = ", ".join(f"{key!r:.40}" for key in freed[:MOST_SHOWN])
+        notes.append(f"entries of the lorebook no longer need their secondary keys or conditions: {shown}")
     if left:
-        notes.append(f"{left} entries of the lorebook are left out: no usable keys, or regular expressions")
+        reason = "without usable keys, or with regular expressions"
+        notes.append(f"entries of the lorebook that are left out: {left} ({reason})")
 
 
 def exported(card: Card, original: dict[str, Any] | None) -> dict[str, Any]:
@@ -275,12 +346,16 @@ def exported(card: Card, original: dict[str, Any] | None) -> dict[str, Any]:
     base: dict[str, Any] = original or {"spec": "chara_card_v3", "spec_version": "3.0", "data": _DEFAULTS}
     data = read_data(base)
     changed: dict[str, Any] = {}
-    if card.char_name not in (data.name, data.nickname):
-        changed["name"] = card.char_name
-    imported = {prompt_of(data, language, instructions=own) for language in LABELS for own in (False, True)}
+    if card.char_name != data.called:
+        changed["nickname" if data.nickname else "name"] = card.char_name
+    said = card.initial_message.strip()
+    entries = entries_of(data, data.greetings.index(said) if said in data.greetings else 0)
+    imported = {
+        prompt_of(data, language, entries, instructions=own) for language in LABELS for own in (False, True)
+    }
     if card.system_prompt.strip() not in imported:
         changed |= {"description": card.system_prompt, "personality": "", "scenario": ""}
-    if card.initial_message.strip() not in data.greetings:
+    if said not in data.greetings:
         changed["first_mes"] = card.initial_message
     if card.example_prompt.strip() != examples_of(data):
         changed["mes_example"] = f"<START>\n{card.example_prompt.strip()}"
@@ -288,12 +363,12 @@ def exported(card: Card, original: dict[str, Any] | None) -> dict[str, Any]:
         changed["tags"] = list(card.tags)
     implied = _implied(data)
     lorebook = [entry.model_dump(exclude_none=True) for entry in card.lorebook]
-    if lorebook != [entry | {"keys": tuple(entry["keys"])} for entry in lorebook_of(data, [])]:
+    if lorebook != [e | {"keys": tuple(e["keys"])} for e in lorebook_of(data, entries, [])]:
         changed["character_book"] = {"extensions": {}, "entries": list(map(_book_entry, card.lorebook))}
     dumped = card.model_dump(mode="json", include=set(OWN_FIELDS))
     own = {key: value for key, value in dumped.items() if value and value != implied.get(key)}
     if own:
-        changed["extensions"] = (data.extensions or {}) | {OURS: own}
+        changed["extensions"] = data.extensions | {OURS: own}
     return base | {"data": base["data"] | changed}
 
 

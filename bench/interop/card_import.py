@@ -15,15 +15,18 @@ import tomli
 from bench.errors import UserError
 from bench.files import check_inside, hide_from_git, holds, read_bytes, storage_error, write_atomically
 from bench.foreign import Unreadable
-from bench.interop.card_files import MOST_CARD, card_bytes, form_of, read_card
+from bench.interop.card_files import MOST_CARD, MOST_KEPT, card_bytes, carrier_of, form_of, read_card
 from bench.interop.card_format import Choices, card_fields, exported, read_data, upgraded
 from bench.slugs import slug
 from bench.suites import Card, read_entry
 from bench.suites.layers import checked_language, entries_in, private_layer
-from bench.toml_entries import entry_from, toml_value, unknown_name
+from bench.suites.macros import settled
+from bench.toml_entries import MOST_TEXT, entry_from, toml_value, unknown_name
 
 ORIGINAL = ".card.json"
 """Suffix of the community's card beside ours: it keeps every field for an export."""
+CARRIERS = {"png": ".card.png", "charx": ".card.charx"}
+"""Suffixes of the file that a card came in, beside ours: it keeps the pictures for an export."""
 
 
 @dataclass(frozen=True)
@@ -76,12 +79,27 @@ def import_card(
     if taken is not None and not again and not (replace and taken == path):
         hint = "Name another id with --name" + (", or use --replace." if taken == path else ".")
         raise UserError(f"there is a card {identity!r} already: {taken}", where=str(file), hint=hint)
-    entry_from(Card, tomli.loads(text), str(file))
+    if len(text.encode()) > MOST_TEXT:
+        raise UserError(f"its texts are larger than {MOST_TEXT // 1024**2} MB", where=_printable(str(file)))
+    settled(entry_from(Card, tomli.loads(text), str(file)), str(file), "")
     if not choices.licence:
         hide_from_git(layer)
     _write(layer, folder / f"{identity}{ORIGINAL}", card_bytes(card, "json"))
     _write(layer, path, text.encode())
+    if not _keep_pictures(file, layer, path):
+        notes.append(f"its pictures are not kept: the file is larger than {MOST_KEPT // 1_000_000} MB")
     return ImportedCard(identity, path, not choices.licence, tuple(map(_printable, notes)))
+
+
+def _keep_pictures(file: Path, layer: Path, path: Path) -> bool:
+    """Keep the file that a card came in, if it may hold pictures. False if it is too large."""
+    form, data = carrier_of(file)
+    for other, suffix in CARRIERS.items():
+        if other == form and data is not None:
+            _write(layer, path.with_suffix(suffix), data)
+        else:
+            path.with_suffix(suffix).unlink(missing_ok=True)
+    return data is not None or not form
 
 
 def _write(layer: Path, path: Path, data: bytes) -> None:
@@ -117,7 +135,8 @@ def card_toml(fields: dict[str, Any], comment: str) -> str:
 def export_card(layers: Sequence[Path], language: str, name: str, output: Path) -> Path:
     """Write the card ``name`` as a version 3 card in JSON, PNG or CHARX, as the suffix of ``output`` says.
 
-    An imported card is written with every field that it came with. Raises UserError.
+    An imported card is written with every field that it came with, and with its pictures if the file is of
+    the kind that it came in. Raises UserError.
     """
     form = form_of(output)
     files = entries_in(layers, "characters", language)
@@ -127,11 +146,27 @@ def export_card(layers: Sequence[Path], language: str, name: str, output: Path) 
     path = files[name]
     card = read_entry(Card, path, path.parents[2])
     try:
-        write_atomically(output, card_bytes(exported(card, _original(path)), form))
+        whole = exported(card, _original(path))
+        write_atomically(output, card_bytes(whole, form, _carrier(path, form)))
     except Unreadable as error:
         where = str(path.with_suffix(ORIGINAL))
-        raise UserError(f"{error.place}: {error}", where=where, hint="Import the card again.") from None
+        fault = f"{error.place}: {error}" if error.place else str(error)
+        raise UserError(fault, where=where, hint="Import the card again.") from None
     return output
+
+
+def kept_form(path: Path) -> str:
+    """The kind of file whose pictures are kept beside the card ``path``; empty if there are no pictures."""
+    return next((form for form, suffix in CARRIERS.items() if path.with_suffix(suffix).exists()), "")
+
+
+def _carrier(path: Path, form: str) -> bytes | None:
+    if form == "json" or form != kept_form(path):
+        return None
+    try:
+        return read_bytes(path.with_suffix(CARRIERS[form]), path.parents[2], MOST_KEPT)
+    except OSError:
+        raise Unreadable("its pictures cannot be read") from None
 
 
 def _original(path: Path) -> dict[str, Any] | None:

@@ -350,7 +350,7 @@ def _scenes(entry: SuiteEntry, path: Path, text: str, layers: tuple[Path, ...], 
 
 def _cards(layers: tuple[Path, ...], language: str, selection: Selection, path: Path) -> dict[str, Card]:
     cards = _selected(layers, language, Card, selection.characters, str(path), "character")
-    return {name: settled(card, path.stem, name) for name, card in cards.items()}
+    return {name: settled(card, f"{path}: character {name}", path.stem, name) for name, card in cards.items()}
 
 
 def _selected(

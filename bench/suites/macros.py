@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterator
+from typing import Any
 
-from pydantic import BaseModel
-
-M = TypeVar("M", bound=BaseModel)
+from bench.toml_entries import E, entry_from
 
 USER = "User"
 """What stands for ``{{user}}``: in a benchmark the user is anybody."""
@@ -24,9 +22,14 @@ MOST_MACROS = 2_000
 MOST_SIDES = 1_000_000
 LONGEST_NAME = 200
 
-_OLD = {"<char>": "char", "<bot>": "char", "<user>": "user"}
+MOST_DICE = 100
+
+_OLD = {"<char>": "char", "<bot>": "char", "<charifnotgroup>": "char", "<group>": "char", "<user>": "user"}
 _OLD_STYLE = re.compile("|".join(_OLD), re.IGNORECASE)
-_ROLL = re.compile(r"\s*d?\s*(\d{1,7})\s*", re.IGNORECASE)
+_BRACES = re.compile(r"\{\{(?!\{)|\}\}")
+"""Of three braces the last two begin a macro."""
+_NAME = re.compile(r"\s*(//|[^\s:]*)\s*(:?)(.*)", re.DOTALL)
+_ROLL = re.compile(r"\s*(?:(\d{0,3})\s*d)?\s*(\d{1,7})\s*([+-]\s*\d{1,6})?\s*", re.IGNORECASE)
 _COMMA = re.compile(r"(?<!\\),")
 
 Draw = Callable[[int], int]
@@ -67,9 +70,10 @@ class _Expansion:
         """``text`` with its macros replaced, the inner ones of each first."""
         parts: list[str] = []
         at = 0
-        while (start := text.find("{{", at)) >= 0:
-            end = _end(text, start)
-            if end < 0 or self._left <= 0:
+        for start, end in _macros(text):
+            if start < at:  # inside the last one
+                continue
+            if self._left <= 0:
                 break
             self._left -= 1
             inner = text[start + 2 : end - 2]
@@ -81,9 +85,9 @@ class _Expansion:
 
     def _value(self, inner: str) -> str | None:
         """What stands for ``{{inner}}``; None for an unknown macro."""
-        name, _, rest = inner.strip().partition(":")
-        match name.strip().lower():
-            case "char":
+        name, rest = _named(inner)
+        match name:
+            case "char" | "bot" | "charifnotgroup" | "group":
                 return self._name
             case "user":
                 return USER
@@ -91,29 +95,56 @@ class _Expansion:
                 options = _options(rest)
                 return options[self._draw(len(options))]
             case "roll":
-                sides = _ROLL.fullmatch(rest.lstrip(":"))
-                most = min(int(sides[1]), MOST_SIDES) if sides else 0
-                return str(1 + self._draw(most)) if most else None
+                return self._rolled(rest.lstrip(":"))
             case "reverse":
                 return rest.lstrip(":")[::-1]
-            case "comment" | "hidden_key" | "noop":
-                return ""
-            case other:
-                return "" if other.startswith("//") else None
+            case "newline":
+                return "\n"
+            case _:
+                return "" if name in _EMPTY else None
+
+    def _rolled(self, dice: str) -> str | None:
+        """The sum of ``dice`` such as ``20``, ``d20`` or ``2d6+1``; None if they are no dice."""
+        roll = _ROLL.fullmatch(dice)
+        count, sides = (int(roll[1] or 1), min(int(roll[2]), MOST_SIDES)) if roll else (0, 0)
+        if roll is None or not sides or not 0 < count <= MOST_DICE:
+            return None
+        more = int("".join((roll[3] or "0").split()))
+        return str(sum(1 + self._draw(sides) for _ in range(count)) + more)
 
 
-def _end(text: str, start: int) -> int:
-    """Where the macro that begins at ``start`` ends; -1 if it does not."""
-    depth, at = 0, start
-    for match in _BRACES.finditer(text, start):
-        depth += 1 if match[0] == "{{" else -1
-        at = match.end()
-        if depth == 0:
-            return at
-    return -1
+_EMPTY = ("//", "comment", "hidden_key", "noop", "original", "trim")
+"""Macros that give nothing. A benchmark has no prompt of its own that ``{{original}}`` could repeat."""
+_SPACED = ("//", "comment", "random", "pick", "roll", "reverse")
+"""Macros whose argument may follow a space."""
+KNOWN = {"char", "bot", "charifnotgroup", "group", "user", "newline", "hidden_key", *_SPACED, *_EMPTY}
 
 
-_BRACES = re.compile(r"\{\{|\}\}")
+def _named(inner: str) -> tuple[str, str]:
+    """The name of a macro, and its argument."""
+    named = _NAME.match(inner)
+    name, colon, rest = named.groups() if named else ("", "", inner)
+    name = name.lower()
+    return (name, rest) if colon or name in _SPACED or not rest.strip() else (inner, "")
+
+
+def unknown_macros(text: str) -> list[str]:
+    """The macros in ``text`` that stay as they are, without their arguments."""
+    inner = (text[start + 2 : end - 2].partition("{{")[0] for start, end in _macros(text))
+    names = (_named(said)[0].strip() for said in inner)
+    return list(dict.fromkeys(name for name in names if name and name not in KNOWN))
+
+
+def _macros(text: str) -> list[tuple[int, int]]:
+    """Where each macro begins and ends, in order. Braces that are never closed are text."""
+    opened: list[int] = []
+    found: list[tuple[int, int]] = []
+    for match in _BRACES.finditer(text):
+        if match[0] == "{{":
+            opened.append(match.start())
+        elif opened:
+            found.append((opened.pop(), match.end()))
+    return sorted(found)
 
 
 def _options(rest: str) -> list[str]:
@@ -137,13 +168,25 @@ def expanded_data(data: Any, name: str, draw: Draw) -> Any:
             return data
 
 
-def settled(card: M, *seed: str) -> M:
-    """``card`` with its macros replaced, the same way for the same ``seed``."""
+def settled(card: E, where: str, *seed: str) -> E:
+    """``card`` with its macros replaced, the same way for the same ``seed``.
+
+    Entries of a lorebook that say nothing then, or have no key, are left out. Raises CatalogError that names
+    ``where`` if the card is incomplete then.
+    """
     text = card.model_dump_json()
     if "{{" not in text and not _OLD_STYLE.search(text):
         return card
     data = card.model_dump()
     name = str(data.pop("char_name"))
     made = {key: expanded_data(value, name, drawing(*seed, key)) for key, value in data.items()}
-    fresh = type(card).model_validate({"char_name": name, **made})
+    made["lorebook"] = list(_speaking(made.get("lorebook", [])))
+    fresh = entry_from(type(card), {"char_name": name, **made}, where)
     return card if fresh == card else fresh
+
+
+def _speaking(lorebook: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    for entry in lorebook:
+        keys = [key for key in entry["keys"] if key.strip()]
+        if keys and entry["content"].strip():
+            yield entry | {"keys": keys}

@@ -77,6 +77,9 @@ V3: dict[str, Any] = {
 }
 
 
+LONG_NAME: dict[str, Any] = V1 | {"name": " Käpt'n\x00 Holm" * 30, "creation_date": 12345678901234567890}
+
+
 def png(*chunks: tuple[str, bytes], late: bool = False, padding: int = 0) -> bytes:
     """A picture of one pixel with text chunks, before or after its data."""
 
@@ -137,7 +140,7 @@ def test_a_card_is_imported_from_every_kind_of_file(prompts: Path, name: str) ->
     nickname = "v3" in name or "l" in name[0] or "ours" in name
     assert card.char_name == ("Holm" if nickname else "Käpt'n Holm")
     assert path.name == ("holm.toml" if nickname else "kapt-n-holm.toml")
-    shown = settled(card, "suite", "id")
+    shown = settled(card, "card", "suite", "id")
     assert shown.system_prompt.startswith(f"{card.char_name} steuert seit vierzig Jahren die Fähre.")
     labelled = "Persönlichkeit: Wortkarg, freundlich.\n\nSzenario: User steht nachts am Anleger."
     assert labelled in shown.system_prompt
@@ -182,9 +185,9 @@ def test_draws_of_macros_depend_on_the_suite_and_the_card_alone(prompts: Path) -
     text += " {{// note}}{{reverse:abc}} {{other:x}}"
     data = {"name": "{{char}}", "description": text + " {{random:{{char}},{{user}}}}"}
     card, _, _ = imported(prompts, "a.json", json.dumps(data).encode())
-    one, same, other = (settled(card, suite, "id").system_prompt for suite in ("s", "s", "t"))
+    one, same, other = (settled(card, "card", suite, "id").system_prompt for suite in ("s", "s", "t"))
     assert one == same
-    assert len({settled(card, f"suite-{n}", "id").system_prompt for n in range(20)}) > 10
+    assert len({settled(card, "card", f"suite-{n}", "id").system_prompt for n in range(20)}) > 10
     colour, letter, twenty, six, reverse, unknown, nested = one.split()
     assert colour in {"red", "green", "blue"}
     assert letter in {"a", "b", "c"}
@@ -192,11 +195,11 @@ def test_draws_of_macros_depend_on_the_suite_and_the_card_alone(prompts: Path) -
     assert 1 <= int(six) <= 6
     assert (reverse, unknown) == ("cba", "{{other:x}}")
     assert nested in {"{{char}}", "User"}  # what a macro gives is not searched again
-    assert other != one or settled(card, "u", "id").system_prompt != one
+    assert other != one or settled(card, "card", "u", "id").system_prompt != one
 
 
 @pytest.mark.parametrize("form", ["json", "png", "charx"])
-@pytest.mark.parametrize("card", [V1, V2, V3], ids=["v1", "v2", "v3"])
+@pytest.mark.parametrize("card", [V1, V2, V3, LONG_NAME], ids=["v1", "v2", "v3", "name"])
 def test_a_round_trip_loses_nothing(prompts: Path, card: dict[str, Any], form: str) -> None:
     _, path, _ = imported(prompts, "a.json", json.dumps(card).encode(), instructions=True, greeting=0)
     layers = [prompts, path.parents[2]]
@@ -233,6 +236,84 @@ def test_an_edited_card_is_exported_with_the_edit(prompts: Path) -> None:
     assert back["character_book"] == BOOK
 
 
+def test_a_lorebook_of_sillytavern_keeps_its_words_and_decorators_decide(prompts: Path) -> None:
+    def entry(*keys: str, content: str, **rest: object) -> dict[str, object]:
+        return {"keys": list(keys), "content": content, "use_regex": True, "enabled": True, **rest}
+
+    book = {
+        "extensions": [],
+        "entries": [
+            entry("oven", "Mr. Kant", "what?", content="Words.", extensions={"scan_depth": None}),
+            entry("/cellar/i", "a|b", content="Patterns alone."),
+            entry("rye", r"\\bbun\\b", content="Both.", selective=True, secondary_keys=["bread"]),
+            entry("off", content="@@dont_activate\nNever."),
+            entry("on", content="@@activate\nAlways."),
+            entry("first", content="@@scan_depth 2\n@@unknown 1\n@@@depth 3\nNear."),
+            entry("other", content="@@is_greeting 1\nWith the second greeting."),
+            entry("late", content="@@activate_only_after 5\nLate."),
+        ],
+    }
+    data = V1 | {"character_book": book, "alternate_greetings": ["x"], "extensions": []}
+    card, path, notes = imported(prompts, "a.json", json.dumps(data).encode())
+    assert [(entry.keys, entry.content, entry.scan_depth) for entry in card.lorebook] == [
+        (("oven", "Mr. Kant", "what?"), "Words.", None),
+        (("rye",), "Both.", None),
+        (("first",), "Near.", 2),
+        (("late",), "Late.", None),
+    ]
+    assert card.system_prompt.endswith("\n\nAlways.")
+    assert [note.rpartition(": ")[2][:13] for note in notes] == ["'rye', 'late'", "1 (without us"]
+    back = read_card(export_card([path.parents[2]], "de", path.stem, prompts.parent / "x.json"))
+    assert back["data"]["character_book"] == book
+
+
+DIALECTS: dict[str, dict[str, Any]] = {
+    "pygmalion": {
+        "char_name": "Holm",
+        "char_persona": "A ferryman.",
+        "char_greeting": "Moin.",
+        "world_scenario": "Night.",
+        "example_dialogue": "{{char}}: Ja.",
+    },
+    "agnaistic": {
+        "kind": "character",
+        "name": "Holm",
+        "description": "Notes of its writer.",
+        "persona": {"kind": "text", "attributes": {"text": ["A ferryman."]}},
+        "greeting": "Moin.",
+        "scenario": "Night.",
+        "sampleChat": "{{char}}: Ja.",
+        "characterBook": {"entries": [{"entry": "Blue.", "keywords": ["lamp"], "weight": 1}]},
+    },
+}
+
+
+@pytest.mark.parametrize("name", DIALECTS)
+def test_cards_in_the_formats_of_other_programs_are_read(prompts: Path, name: str) -> None:
+    card, _, _ = imported(prompts, "a.json", json.dumps(DIALECTS[name]).encode())
+    assert card.char_name == "Holm"
+    assert card.system_prompt == "A ferryman.\n\nSzenario: Night."
+    assert (card.initial_message, card.example_prompt) == ("Moin.", "{{char}}: Ja.")
+    assert [entry.content for entry in card.lorebook] == ["Blue."] * (name == "agnaistic")
+
+
+def test_pictures_come_back_in_the_kind_of_file_that_they_came_in(prompts: Path) -> None:
+    output = prompts.parent / "out.png"
+    picture = png(
+        ("chara", b64({"name": "old"})), ("ccv3", b64(V3)), ("chara-ext-asset_:1", b"UE5H"), late=True
+    )
+    _, path, _ = imported(prompts, "a.png", picture, licence="MIT")
+    export_card([prompts], "de", path.stem, output)
+    assert read_card(output) == V3
+    assert b"chara-ext-asset_:1\0UE5H" in output.read_bytes()
+    assert zlib.compress(b"\0\0\0\0") in output.read_bytes()
+    _, path, _ = imported(prompts, "b.charx", charx(json.dumps(V1).encode()))
+    export_card([path.parents[2]], "de", path.stem, output.with_suffix(".charx"))
+    with zipfile.ZipFile(output.with_suffix(".charx")) as archive:
+        assert archive.namelist() == ["card.json"]  # the other name would lead out of a folder
+    assert read_card(output.with_suffix(".charx"))["data"]["name"] == V1["name"]
+
+
 def _nested(depth: int) -> bytes:
     return b'{"name": "n", "description": ' + b"[" * depth + b"]" * depth + b"}"
 
@@ -266,6 +347,13 @@ BAD: dict[str, tuple[bytes, str]] = {
     "flipped.png": (png(("ccv3", b64(V3))).replace(b"ccv3\0ey", b"ccv3\0EY"), "checksum"),
     "base64.png": (png(("ccv3", b"%%%")), "base64"),
     "utf16.json": (json.dumps(V1, ensure_ascii=False).encode("utf-16"), ""),
+    "infinite.json": (b'{"name": "n", "description": "x", "y": 1e999}', "1e999"),
+    "digits.json": (b'{"name": "n", "description": "x", "y": ' + b"9" * 5000 + b"}", "5,000 digits"),
+    "object.json": (json.dumps(V3 | {"spec": {}}).encode(), "unknown kind"),
+    "invisible.json": (json.dumps(V1 | {"name": "\u200b\u202e"}).encode(), "no name"),
+    "comment.json": (json.dumps({"name": "n", "description": "{{// x}}"}).encode(), "system_prompt"),
+    "picture.json": (b"RIFF\x10\0\0\0WEBP", "neither"),
+    "long.json": (json.dumps(V1 | {"description": "x" * 2_000_000}).encode(), "larger than 1 MB"),
     "surrogate.json": (b'{"name": "\\ud800", "description": "x"}', "surrogate"),
     "nan.json": (b'{"name": "n", "description": "x", "y": NaN}', "not a number"),
     "deep.json": (_nested(100_000), "nested"),
@@ -314,11 +402,39 @@ def test_a_hostile_card_stays_text_within_the_folder(prompts: Path) -> None:
     }
 
 
+MACROS = {
+    "{{ Char }} {{USER}} <BOT> {{charIfNotGroup}}": "N User N N",
+    "a{{original}}b{{// {{char}} }}c{{comment: x}}d{{trim}}e{{newline}}": "abcde\n",
+    "{{{char}}} {{{{char}}}} {{ {{char}}": "{N} {{N}} {{ N",
+    "{{random::a::a}} {{random a, a}} {{pick:a\\,b}}": "a a a,b",
+    "{{roll:3d1}} {{roll 1d1}} {{roll::2d1+5}} {{roll:d1}} {{roll:1}}": "3 1 7 1 1",
+    "{{time}} {{roll:x}} {{roll:0}} {{char card}}": "{{time}} {{roll:x}} {{roll:0}} {{char card}}",
+}
+
+
+@pytest.mark.parametrize("text", MACROS)
+def test_macros_are_read_as_other_programs_write_them(text: str) -> None:
+    card = Card(char_name="N", summary="s", system_prompt=text, source="s", style="s")
+    assert settled(card, "card", "s").system_prompt == MACROS[text]
+
+
+def test_an_entry_that_macros_empty_is_left_out_and_unknown_macros_are_named(prompts: Path) -> None:
+    entries = [
+        {"keys": ["{{// x}}"], "content": "x"},
+        {"keys": ["a"], "content": "{{// x}}"},
+        {"keys": ["a", "{{// x}}"], "content": "{{time}}"},
+    ]
+    data = V1 | {"character_book": {"entries": entries}}
+    card, _, notes = imported(prompts, "a.json", json.dumps(data).encode())
+    assert [entry.keys for entry in settled(card, "card", "s").lorebook] == [("a",)]
+    assert notes == ("macros that are unknown here stay in the text: {{time}}",)
+
+
 def test_macros_that_nest_or_repeat_without_end_are_quick_and_stay_small() -> None:
     name = "{{char}}" * 50
     text = "{{random:" * 5000 + "{{char}}" * 5000 + "}}" * 4000 + "{{" * 50_000
     card = Card(char_name=name, summary="s", system_prompt=text, source="s", style="s")
-    assert len(settled(card, "s").system_prompt) < 2_000_000
+    assert len(settled(card, "card", "s").system_prompt) < 2_000_000
 
 
 def test_an_id_that_is_taken_is_not_overwritten(prompts: Path) -> None:
