@@ -39,6 +39,7 @@ FINISH_REASONS: dict[Ending, str] = {
         context_length_exceeded context_length_reached context_window_exceeded max_context
         max_context_length max_predicted_tokens_reached token_limit token_limit_reached limit error_limit
         truncated truncated_final output_limit length_limit num_predict max_generation_tokens
+        tokens_exhausted token_budget_exhausted
     """,
     "filtered": """
         content_filter content_filtered contentfilter sensitive refusal refused safety recitation language
@@ -59,16 +60,19 @@ STEMS: dict[Ending, str] = {
     "filtered": """
         filter safety sensitive prohibit blocked blocklist moderat guardrail polic refus toxic recitation
         unsafe harm censor violat inspection illegal inappropriate offensive profan sexual violence
-        hate_speech nsfw disallow forbidden risk compliance
+        hate_speech nsfw disallow forbidden risk compliance banned suppress redact withheld interven
+        security privacy pii 敏感 违规 审核
     """,
     "broken": """
         error fail abort rate_limit timeout timed_out time_out deadline cancel interrupt unavailable overload
         insufficient exhausted malformed disconnect connection network gateway crash killed preempt evict
-        exception out_of_memory shutdown quota terminated halted stalled dropped dead died retry
+        exception out_of_memory shutdown quota terminated halted stalled dropped dead died retry time_limit
+        capacity busy kill expired no_response incomplete_stream lost
     """,
     "length": """
         max_token max_length max_context max_seq context_window context_length context_limit num_ctx
-        token_limit length_exceed too_long truncat
+        token_limit length_exceed too_long truncat max_output maximum_ cut_off cutoff out_of_token
+        out_of_context too_many_token token_budget context_full context_overflow context_exceed window_exceed
     """,
 }
 """Parts of words that decide where the whole word is not known; ``filtered`` is tried first."""

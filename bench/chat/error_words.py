@@ -11,8 +11,8 @@ from typing import Literal
 from bench.chat.endings import word
 
 FILTER_CODES = re.compile(
-    r"content_?filter(?!_error)|content_?polic|content_?management|content_?moderation|content_?safety"
-    r"|moderation_"
+    r"content_?filter(?!_error)|content_?(polic|management|moderation|safety|violat)"
+    r"|moderation_|(prompt|input|output)_filter|prompt_shield"
     r"|responsible_?ai|data_?inspection|invalid_prompt|flagged|safety(?!_settings|_identifier)|sensitive"
     r"|risk_?(control|detect)|policy_violation|prohibited|guardrail|censor|unsafe|blocklist|jailbreak"
     r"|recitation"
@@ -28,15 +28,17 @@ FILTER_WORDS = re.compile(
     r"|(block|filter|reject|refus|stopp|intercept|censor|deni|declin)\w*\b[^.]{0,40}"
     r"\b(safety|filter(s|ing)?|moderation|(content|usage) polic\w+|guardrails?|sensitive|risk control"
     r"|content security)\b"
-    r"|(safety|filter|filtering|moderation|guardrail\w*)\b[^.]{0,30}\b(block|reject|refus|trigger"
-    r"|interven|flag)"
+    r"|(safety|filter|filtering|moderation|guardrail\w*)\b[^.]{0,40}\b(block|reject|refus|trigger"
+    r"|interven|flag)|\bguardrail( checks?\b[^.]{0,40}\bfailed|\Z)"
     r"|(safety|moderation) check\b[^.]{0,20}\bfail|content that is not (allowed|permitted)"
     r"|(trigger|fail)\w*\b[^.]{0,30}\b(content filter|safety|moderation|guardrail|content polic|inspection)"
     r"|responsible ?ai\b|responsibleaipolicyviolation|data_?inspection_?failed"
     r"|content_policy_violation|sensitive (word|content|information|topic|material)|new_sensitive"
     r"|\b(unsafe|harmful|offensive|objectionable|sensitive|nsfw|toxic|inappropriate|risky|non-?compliant)[ -]"
     r"(\w+ ){0,2}(content|text|words?|terms?|language|information|material|topics?|data|prompt|input"
-    r"|output)\b"
+    r"|output|messages?)\b|\bviolation information\b"
+    r"|\b(content|text|prompt|input|output|answer|message)\b[^.]{0,20}\bis (sensitive|illegal|prohibited)\b"
+    r"|(hit|violat|trigger)\w* [^.]{0,20}\bsecurity polic"
     r"|\b(prohibited|illegal|forbidden|disallowed|restricted|banned|explicit|sexual|risky?) (content"
     r"|words?|terms|topics?"
     r"|material)\b|\b(may be|is|was|were|deemed|considered|found|detected|classified|identified"
@@ -45,13 +47,14 @@ FILTER_WORDS = re.compile(
     r"|content polic(y|ies)\b|content (restriction|guideline)|moderation failed|hate speech|self.harm"
     r"|profanit"
     r"|\bobscen|\bviolen(t|ce)\b|content\b[^.]{0,40}\bnot (allowed|permitted)\b"
-    r"|blocked (input|output|prompt|response|content)\b|(input|output|prompt|response) blocked"
+    r"|blocked (input|output|prompt|response|content)\b|(input|output|prompt|response|content) blocked"
+    r"|\b(\w+_)?unsafe_|prompt[ _]injection"
     r"|(prompt|input|output|response|completion|answer|text|message)\b[^.]{0,20}"
     r"\b(is|was|been|got) (blocked|filtered|censored|moderated)"
     r"|not (pass|comply)\w*\b[^.]{0,40}(review|moderation|inspection|safety|polic)"
     r"|content\b[^.]{0,30}\b(is|was|been) (blocked|filtered|censored|prohibited)|prohibited_content"
     r"|敏感|不安全|违规|违法|违禁|涉嫌|审核(不|未|失败)|内容安全|安全策略|风控|不合规|不当内容"
-    r"|屏蔽|拦截|過濾|过滤|不當|審査|不適切|有害|禁止されている内容|ポリシー違反|安全上の理由"
+    r"|屏蔽|策略阻止|拦截|過濾|过滤|不當|審査|不適切|有害|禁止されている内容|ポリシー違反|安全上の理由"
     r"|부적절|유해|콘텐츠 (필터|정책)"
     r"|недопустим\w* (содерж|контент)|нарушает (правила|политику)|запрещ[её]нн\w* (содерж|контент|тем)"
     r"|(заблокирован|отклон[её]н)\w*[^.]{0,30}(фильтр|модерац|цензор|безопасност)|contenu inapproprié"
@@ -59,9 +62,11 @@ FILTER_WORDS = re.compile(
 )
 ACCOUNT_WORDS = re.compile(
     r"\b(account|organi[sz]ation|api key|project|workspace|user id)\b[^.]{0,40}"
-    r"\b(flagged|suspend|block|bann|disabl|deactivat|restrict|terminat)"
+    r"\b(flagged|suspend|block|bann|disabl|deactivat|restrict|terminat|locked)|账[号户]已被锁定"
+    r"|\b(location|country|region)\b[^.]{0,40}\bnot supported",
+    re.IGNORECASE,
 )
-"""About the user's account, not about this request."""
+"""About the user's account or place, not about this request."""
 LENGTH_CODES = re.compile(
     r"context_(length|window|limit|size|overflow)|(string|array)_above_max|(request|input|payload"
     r"|content|prompt)_too_l"
@@ -79,31 +84,68 @@ LENGTH_WORDS = re.compile(
     r"|(input|prompt|messages|text)\b[^.]{0,20}\bexceeds?\b|tokens\b[^.]{0,20}\blarger than"
     r"|longer than the (model|maximum)|input length|contextwindowexceeded"
     r"|payload size exceeds|(request|entity) (entity )?too large"
+    r"|tokens\b[^.]{0,20}\b(must|should|can) (be )?(no more|not be more|at most|less|fewer|under|<)"
+    r"|tokens?\b[^.]{0,30}\bonly supports\b|tokens, but the\b[^.]{0,30}\bcontext"
+    r"|max_tokens must be at least 1, got -"  # what the input leaves of the context
     r"|must have less than \d+ tokens|`inputs` tokens|tokens\b[^.]{0,40}\btoo large|max input characters"
     r"|слишком (длинн|больш)|превыша\w*[^.]{0,30}(длин|лимит|контекст|максимал)|長すぎ|上限を超え"
     r"|超长|过长|太长|长度[^。]{0,12}(超|限制|上限)|超[出过][^。]{0,12}(长度|上下文|token|限制)"
 )
 PARAMETER_WORDS = re.compile(
-    r"(?<!\+ `)\bmax_(completion_|new_|output_)?tokens\b['\"`]?( \w+)? ?[:=]?[^.]{0,25}"
-    r"(too large|at most|must be (less|at|<|between|greater)|> \d+, which|maximum allowed|supports at most"
-    r"|out of range|exceeds? (the )?(max|limit))"
+    r"(?<!\+ `)\b(max_(completion_|new_|output_)?tokens|thinking_budget|budget_tokens)\b['\"`]?( \w+)? ?[:=]?"
+    r"[^.]{0,25}(too large|at most|(must|should) be (less|at|<|between|greater)|> \d+, which|maximum allowed"
+    r"|supports at most|out of range|cannot exceed|exceeds? (the |model )?(max|limit))"
 )
 """About the parameter that limits the answer: a mistake in the catalogue."""
+_INPUT_TOKENS = re.compile(r"input tokens|at least 1, got -")
 RATE_WORDS = re.compile(r"per[ -](minute|day|hour|second)|\b[tr]p[md]\b|rate limit|quota")
 CREDIT_WORDS = re.compile(
-    r"insufficient[ _](quota|balance|credit|funds)|billing|credit balance"
-    r"|balance (is )?(too low|insufficient)|budget[_ ](has been )?exceeded|arrears|arrearage|余额不足|欠费",
+    r"insufficient[ _](user_)?(quota|balance|credit|funds)|billing|credit balance|overdue|past invoices"
+    r"|\b(used|no|any) (all )?(available |remaining |more )?credits\b|credits? (is |are |were )?exhausted"
+    r"|(spend|spending|usage|inference|credit|cost) (limit|cap)s?\b(?! for server)"
+    r"|balance (is )?(too low|insufficient)|budget[_ ](has been )?exceeded|arrears|arrearage|余额不足|欠费"
+    r"|请充值|额度不足|额度失败|key limit exceeded|(daily|weekly|monthly) budget|资源包|套餐已到期|使用上限",
     re.IGNORECASE,
 )
 KEY_WORDS = re.compile(
-    r"api[ _-]?key (is )?(not valid|invalid)|(invalid|incorrect) api[ _-]?key", re.IGNORECASE
+    r"api[ _-]?key (is |has )?(not valid|invalid|expired)|(invalid|incorrect|expired) api[ _-]?key"
+    r"|(access|api) token (is )?(invalid|expired)|身份验证失败",
+    re.IGNORECASE,
 )
 MODEL_WORDS = re.compile(
     r"\bmodel\b(?:[^.]|\.(?=\S)){0,80}\b(not exist|not found|is unknown)"
-    r"|(unknown|invalid|no such) model\b(?! (parameter|input))|not a valid model",
+    r"|(unknown|invalid|no such) model\b(?! (parameter|input))|not a valid model|模型不存在"
+    r"|requested model\b.{0,60}not supported|model_not_(supported|available)"
+    r"|\bmodel identifier is invalid|\bunable to access (\S+ )?model\b|model ID \S+ with on-demand throughput"
+    r"|\bmodel\b[\s\w\"'`/.:-]{0,60}\b(is|was|has been) "
+    r"(deprecated|decommissioned|retired|discontinued|no longer)",
     re.IGNORECASE,
 )
 """About the model's id, with a status that says nothing."""
+ADDRESS_WORDS = re.compile(
+    r"unexpected endpoint or method|\binvalid url\b|^cannot post /|^not found\.?$",
+    re.IGNORECASE | re.MULTILINE,
+)
+THROTTLE_WORDS = re.compile(
+    r"rate.?limit|too many (concurrent )?requests|throttl|\bqps\b|limit ?exceeded\b"
+    r"|限流|限频|频率(过|超)|并发数?(过|超)",
+    re.IGNORECASE,
+)
+BROKEN_WORDS = re.compile(
+    r"model (was |is |has )?(been )?(unloaded|crashed|loading|not loaded)|queue is full"
+    r"|\bengine ?(core|dead|error)"
+    r"|\b(is|are|was|currently|server|model) (overloaded|at capacity|busy)|capacity (temporarily )?exceeded"
+    r"|(temporarily|service|server) unavailable|\binternal (server )?error\b"
+    r"|(try|retry) again (later|shortly)"
+    r"|timed out|out of memory|cuda error|upstream (connect|error|request)|connection (error|reset|refused)",
+    re.IGNORECASE,
+)
+"""The provider's own trouble, which some report as a mistake in the request."""
+ECHO = re.compile(
+    r"(?is)(failed to parse input at pos \d+|last read):.*|['\"]input['\"]\s*:.*"
+    r"|\binput_value=.*?(?=, input_type|\Z)"
+)
+"""What follows is the text of the conversation, whose words say nothing about the error."""
 UNUSABLE_CODES = re.compile(r"json_validate_failed|tool_use_failed|output_parse_failed")
 """The provider could not use what the model wrote. Another sample may do."""
 ANSWER_WORDS = re.compile(
@@ -112,7 +154,7 @@ ANSWER_WORDS = re.compile(
 BLOCKED_ANSWER = re.compile(r"\bblocked (output|response|completion|answer)\b")
 INPUT_WORDS = re.compile(r"\b(input|prompt|your|request|query|question)\b|输入|提示|\b1026\b")
 
-_NO_CONTENT = frozenset({401, 402, 404, 405, 407, 408, 409, 425})
+NOT_ABOUT_CONTENT = frozenset({401, 402, 404, 405, 407, 408, 409, 425})
 """Statuses that are about something else than the content, whatever their text says."""
 
 
@@ -124,8 +166,8 @@ def content_kind(status: int, codes: str, said: str) -> Literal["content_filter"
         codes: Its codes and types.
         said: Its messages.
     """
-    names, text = " ".join(map(word, codes.split())), said.lower()
-    if status in _NO_CONTENT:
+    names, text = _names(codes), said.lower()
+    if status in NOT_ABOUT_CONTENT:
         return None
     if status == 429:
         return "too_long" if "request too large for" in text else None
@@ -135,7 +177,7 @@ def content_kind(status: int, codes: str, said: str) -> Literal["content_filter"
         return "content_filter"
     if status == 413 or LENGTH_CODES.search(names):
         return "too_long"
-    if LENGTH_WORDS.search(text) and (not PARAMETER_WORDS.search(text) or "input tokens" in text):
+    if LENGTH_WORDS.search(text) and not (PARAMETER_WORDS.search(text) and not _INPUT_TOKENS.search(text)):
         return None if RATE_WORDS.search(text) and "too large" not in text else "too_long"
     return None
 
@@ -144,6 +186,11 @@ def is_about_answer(codes: str, said: str) -> bool:
     """Whether a filter's error says that it blocked the answer; if it does not say, it blocked the input."""
     if BLOCKED_ANSWER.search(said.lower()):
         return True
-    names = re.sub(r"(invalid|bad)_request\w*", "", " ".join(map(word, codes.split()))).replace("_", " ")
+    names = re.sub(r"(invalid|bad)_request\w*", "", _names(codes)).replace("_", " ")
     texts = [names, f"{names} {said.lower()}"]  # a sentence may be about "the request", a code is not
     return any(ANSWER_WORDS.search(text) and not INPUT_WORDS.search(text) for text in texts)
+
+
+def _names(codes: str) -> str:
+    """All parts of ``codes``, such as the two of ``ContentDetected.SevereViolation``, as words."""
+    return " ".join(map(word, re.split(r"[\s.]+", codes)))

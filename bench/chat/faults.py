@@ -10,9 +10,15 @@ from typing import Literal
 from bench.catalog import Catalog
 from bench.chat.endings import ErrorKind, ending_of, word
 from bench.chat.error_words import (
+    ACCOUNT_WORDS,
+    ADDRESS_WORDS,
+    BROKEN_WORDS,
     CREDIT_WORDS,
+    ECHO,
     KEY_WORDS,
     MODEL_WORDS,
+    NOT_ABOUT_CONTENT,
+    THROTTLE_WORDS,
     UNUSABLE_CODES,
     content_kind,
     is_about_answer,
@@ -58,6 +64,21 @@ STATUS_RULES: dict[int, tuple[FaultKind, str]] = {
     499: ("transport", ""),
 }
 """What a status means. Of the others, 3xx is a wrong address, 4xx is a rejection, and 5xx is retried."""
+
+WORD_RULES: tuple[tuple[re.Pattern[str], FaultKind, str], ...] = (
+    (CREDIT_WORDS, "user", CREDIT_HINT),
+    (KEY_WORDS, "user", KEY_HINT),
+    (MODEL_WORDS, "user", MODEL_HINT),
+    (ACCOUNT_WORDS, "user", ACCESS_HINT),
+    (ADDRESS_WORDS, "user", ADDRESS_HINT),
+    (UNUSABLE_CODES, "transport", ""),
+    (THROTTLE_WORDS, "rate_limited", ""),
+    (BROKEN_WORDS, "transport", ""),
+)
+"""What the codes and the message mean where the status is 400 or another that rejects the request; the first
+match counts."""
+VAGUE = frozenset(range(400, 500)) - NOT_ABOUT_CONTENT - {410, 424, 429, 499}
+"""Statuses that providers send for mistakes in the request, and also for anything else."""
 
 CODE_STATUS: tuple[tuple[str, int], ...] = (
     ("insufficient_quota", 402),
@@ -142,7 +163,8 @@ def fault_of(status: int, payload: object, secrets: Iterable[str], wait: float |
     codes, said = said_in(payload if signs.error is None else signs.error)
     message = shortened(said, secrets)
     detail = f"HTTP {status}: {message}" if message else f"HTTP {status}"
-    content = content_kind(status, codes, "" if _HTML.match(said) else said)
+    said = "" if _HTML.match(said) else ECHO.sub("", said)
+    content = content_kind(status, codes, said)
     if content == "content_filter" or signs.filtered is not None or _filtered_choice(payload):
         side = signs.filtered or signs.blamed
         answer = side == "answer" if side or content is None else is_about_answer(codes, said)
@@ -152,14 +174,15 @@ def fault_of(status: int, payload: object, secrets: Iterable[str], wait: float |
     if status == 429 and "RESOURCE_EXHAUSTED" in codes:  # Google names billing although waiting helps
         delay = _DELAY.search(str(payload))
         return Fault("rate_limited", detail, wait=wait or (float(delay[1]) if delay else None))
-    if status in (400, 403, 429) and CREDIT_WORDS.search(f"{codes}\n{said}"):
+    both = f"{codes}\n{said}"
+    if status == 429 and CREDIT_WORDS.search(both):
         return Fault("user", detail, CREDIT_HINT)
-    if status == 400 and KEY_WORDS.search(said):
-        return Fault("user", detail, KEY_HINT)
-    if status == 400 and MODEL_WORDS.search(said):
-        return Fault("user", detail, MODEL_HINT)
-    if status == 400 and UNUSABLE_CODES.search(codes):
-        return Fault("transport", detail)
+    if status in VAGUE:
+        for words, kind, hint in WORD_RULES:
+            if words.search(both):
+                return Fault(kind, detail, hint, wait)
+        if re.search(r"\b5\d\d\b", codes):
+            return Fault("transport", detail)
     if status in STATUS_RULES:
         kind, hint = STATUS_RULES[status]
     elif status >= 500:
@@ -176,8 +199,8 @@ def fault_in_success(error: object, secrets: Iterable[str]) -> Fault:
     codes, said = said_in(error)
     status = _status_in(codes)
     if status is None:
-        known = (CREDIT_WORDS, KEY_WORDS, MODEL_WORDS)
-        if content_kind(400, codes, said) is not None or any(words.search(said) for words in known):
+        known = any(words.search(f"{codes}\n{said}") for words, kind, _ in WORD_RULES if kind != "transport")
+        if content_kind(400, codes, said) is not None or known:
             status = 400
         else:
             message = shortened(said, secrets) or "without a message"
