@@ -122,6 +122,24 @@ def test_actions_of_workflows_are_named_by_their_commit() -> None:
     assert [use for use in uses if not re.fullmatch(r"[\w./-]+@[0-9a-f]{40}  # v[\d.]+", use)] == []
 
 
+def test_a_paid_run_keeps_its_evidence_whatever_happens_and_alone_has_the_keys() -> None:
+    text = (ROOT / ".github" / "workflows" / "model.yml").read_text(encoding="utf-8")
+    steps = re.split(r"(?m)^      - ", text)
+    paid, kept, uploaded = (
+        next(number for number, step in enumerate(steps) if mark in step)
+        for mark in ("--run --max-cost", "git ls-files", "actions/upload-artifact@")
+    )
+    assert (kept, uploaded) == (paid + 1, paid + 2)
+    taken = "if: always() && steps.taken.outcome == 'success'"
+    assert [step.startswith(taken) for step in steps[kept : uploaded + 1]] == [True, True]
+    assert sum("id: taken\n        run: .github/take-up.sh" in step for step in steps[:paid]) == 1
+    assert [number for number, step in enumerate(steps) if "secrets." in step] == [paid]
+    scripts = [step.partition("run:")[2].partition("        env:")[0] for step in steps]
+    assert [
+        script for script in scripts if "${{" in script
+    ] == []  # what an issue says is no part of a script
+
+
 def test_hints_name_targets_that_exist() -> None:
     targets = set(re.findall(r"(?m)^([a-z-]+):", MAKEFILE))
     for path in (ROOT / "bench").rglob("*.py"):
