@@ -20,12 +20,15 @@ from bench.records import Message, Record, Usage
 LONGEST_NAME = 200
 """Longest finish reason, fingerprint or model name that is kept."""
 
-FINISH_KEYS = ("finish_reason", "native_finish_reason", "finishReason", "stop_reason")
+FINISH_KEYS = ("finish_reason", "native_finish_reason", "finishReason", "stop_reason", "finish_details")
 """Where a choice says how it ended; the first one that is given counts."""
 PROMPT_KEYS = ("prompt_tokens", "input_tokens", "promptTokenCount")
 COMPLETION_KEYS = ("completion_tokens", "output_tokens", "candidatesTokenCount")
 TOTAL_KEYS = ("total_tokens", "totalTokenCount")
 REASONING_KEYS = ("reasoning_tokens", "thoughtsTokenCount")
+CACHED_KEYS = ("cached_tokens", "prompt_cache_hit_tokens", "cache_read_input_tokens")
+CACHE_KEYS = ("cache_read_input_tokens", "cache_creation_input_tokens")
+"""Anthropic's counts of prompt tokens that ``input_tokens`` leaves out."""
 
 _COMMENTS = re.compile(r"\A(?:\s*:[^\n]*\n)+")
 """Lines by which a provider keeps the connection alive before the body."""
@@ -106,7 +109,7 @@ def _answer_in(
     signs = signs_in(payload)
     fault = None if signs.error is None else fault_in_success(signs.error, secrets)
     finish, ending = _ending_in(choice)
-    said, api = _Said(choice.get("message")), foreign_api(payload)
+    said, api = _Said(choice.get("message", choice.get("delta"))), foreign_api(payload)
     kind = None if fault is None or fault.kind == "unreachable" else fault.kind
     written: Written = "foreign" if api and said.written == "no_choice" else said.written
     rule = rule_for(Facts(kind, signs.filtered, ending, written))
@@ -219,24 +222,31 @@ def usage_of(reported: object, messages: Sequence[Message], written: str) -> Usa
     prompt_details = _object(usage.get("prompt_tokens_details") or usage.get("input_tokens_details"))
     completion_details = _object(usage.get("completion_tokens_details") or usage.get("output_tokens_details"))
     reasoning = _first_count({**usage, **completion_details}, REASONING_KEYS)
+    cached = _first_count({**usage, **prompt_details}, CACHED_KEYS)
     if prompt is None and completion is not None and total is not None:
         prompt = max(0, total - completion)
     if prompt is not None:
+        left_out = sum(_count(usage.get(key)) or 0 for key in CACHE_KEYS)
+        left_out = left_out or (cached if cached is not None and cached > prompt else 0)
+        rest = None if total is None else total - prompt - (completion or 0)
+        if rest == left_out or (rest != 0 and _count(usage.get("prompt_tokens")) is None):
+            prompt += left_out
+        cached = None if cached is not None and cached > prompt else cached
         # Some providers count reasoning outside the completion tokens, but charge it like these.
         counted = [] if completion is None else [completion]
-        counted += [total - prompt] if total is not None and total > prompt else []
+        counted += [total - prompt] if total is not None and total >= prompt else []
         if completion is not None and reasoning is not None and reasoning > completion:
             counted.append(completion + reasoning)
         completion = max(counted, default=None)
-    if prompt is None or completion is None or (completion == 0 and written.strip()):
+    wrote_for_nothing = completion == 0 and bool(written.strip())
+    if prompt is None or completion is None or wrote_for_nothing or (prompt == 0 and completion):
         guess, least = sum(estimated_tokens(m.content) + 4 for m in messages), estimated_tokens(written)
         rest = (total or 0) - guess if prompt is None else completion or 0
         return Usage(prompt_tokens=guess, completion_tokens=max(least, rest), estimated=True)
-    cached = prompt_details.get("cached_tokens")
     return Usage(
         prompt_tokens=prompt,
         completion_tokens=completion,
-        cached_tokens=_count(usage.get("prompt_cache_hit_tokens") if cached is None else cached),
+        cached_tokens=cached,
         reasoning_tokens=reasoning,
         # Most providers report 0 for calls without sound, which says nothing about them.
         audio_prompt_tokens=_count(prompt_details.get("audio_tokens")) or None,
@@ -268,6 +278,8 @@ def joined_stream(text: str) -> dict[str, Any] | None:
         whole.update({k: v for k, v in chunk.items() if k != "choices" and v is not None})
         choices = chunk.get("choices")
         for choice in map(_object, _list(choices)):
+            if choice.get("index"):  # another answer, which we did not ask for
+                continue
             delta = _object(choice.get("delta"))
             calls += _list(delta.get("tool_calls"))
             content = delta.get("content")
@@ -282,12 +294,17 @@ def joined_stream(text: str) -> dict[str, Any] | None:
 
 
 def _content(content: object) -> str:
-    """The text of a message's content: a string, or the text parts of a list."""
-    if isinstance(content, list):
-        parts = [p for p in content if isinstance(p, dict)]
-        texts = [p.get("text") for p in parts if p.get("type") in ("text", "output_text", None)]
-        return "".join(t for t in texts if isinstance(t, str))
-    return content if isinstance(content, str) else ""
+    """The text of a message's content: a string, or one or more parts with text."""
+    parts = content if isinstance(content, list) else [content]
+    return "".join(part if isinstance(part, str) else _text_of(_object(part)) for part in parts)
+
+
+def _text_of(part: Mapping[str, Any]) -> str:
+    if part.get("thought") is True or str(part.get("type") or "text").lower() not in ("text", "output_text"):
+        return ""
+    text = part.get("text")
+    text = text.get("value") if isinstance(text, dict) else text
+    return text if isinstance(text, str) else ""
 
 
 def _why_empty(message: Mapping[str, Any], reasoning: str, finish: str | None) -> str:
@@ -323,6 +340,8 @@ def _first_count(values: Mapping[str, Any], names: Iterable[str]) -> int | None:
 def _reason(value: object) -> str | None:
     """A finish reason, also in an object such as SGLang's ``{"type": "abort", "message": "..."}``."""
     named = _object(value)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
     return _name(named.get("type") or named.get("reason") or named.get("name") if named else value)
 
 

@@ -24,6 +24,8 @@ FILTER_RESULTS: dict[str, Side] = {
     "content_filter_result": "answer",
     "output_filter_results": "answer",
     "safety_ratings": "answer",
+    "vertex_ai_safety_ratings": "answer",
+    "vertex_ai_safety_results": "answer",
 }
 """Parts of a body in which a filter reports; within those about the prompt, all others are about it too."""
 FILTER_FLAGS: dict[str, Side] = {
@@ -45,6 +47,7 @@ def _names(text: str) -> frozenset[str]:
 _NOT_SEARCHED = _names("""
     content reasoning reasoning_content reasoning_details refusal tool_calls function_call logprobs usage
     audio thinking thinking_blocks thoughts annotations citations search_results flagged_input input prompt
+    messages request
 """)
 """What models and users wrote, and numbers."""
 CODE_KEYS = _names("code type status error_code error_type status_code reason err_code err_type")

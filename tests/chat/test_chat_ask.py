@@ -13,6 +13,8 @@ import pytest
 
 from bench.catalog import LocalFile
 from bench.chat import Chat, ChatRequest, Reply, ResponseCache
+from bench.chat.answers import Answer as ReadAnswer
+from bench.chat.answers import answer_from, usage_of
 from bench.errors import ProviderError
 from bench.local import LocalServers
 from tests.chat.conftest import KEY, Play, asked, catalog
@@ -76,7 +78,11 @@ def test_missing_usage_is_estimated_and_marked(play: Play) -> None:
 
 
 @pytest.mark.parametrize(
-    "usage", [{}, {"prompt_tokens": -1, "completion_tokens": 1}, {"prompt_tokens": "9"}, [], 7]
+    "usage",
+    [
+        *({}, {"prompt_tokens": -1, "completion_tokens": 1}, {"prompt_tokens": "9"}, [], 7),
+        {"prompt_tokens": 0, "completion_tokens": 9, "total_tokens": 9},
+    ],
 )
 def test_unusable_usage_is_estimated(play: Play, usage: Any) -> None:
     got = play(lambda seen: completion("Boo.", seen, usage=usage)).reply.usage
@@ -112,6 +118,63 @@ def test_all_tokens_that_are_charged_are_counted(
     assert played.stats.cost == (2 * Decimal(prompt) + 10 * Decimal(spoken)) / 1_000_000
 
 
+@pytest.mark.parametrize(
+    ("usage", "counts"),
+    [
+        (
+            {"input_tokens": 10, "cache_read_input_tokens": 100, "cache_creation_input_tokens": 50},
+            (160, 5, 100),
+        ),
+        ({"prompt_tokens": 10, "total_tokens": 115, "cache_read_input_tokens": 100}, (110, 5, 100)),
+        ({"prompt_tokens": 110, "total_tokens": 115, "cache_read_input_tokens": 100}, (110, 5, 100)),
+        (
+            {"prompt_tokens": 10, "total_tokens": 115, "prompt_tokens_details": {"cached_tokens": 100}},
+            (110, 5, 100),
+        ),
+        ({"prompt_tokens": 10, "prompt_tokens_details": {"cached_tokens": 100}}, (10, 5, None)),
+        ({"prompt_tokens": 10, "prompt_cache_hit_tokens": 8}, (10, 5, 8)),
+        ({"prompt_tokens": 10, "cached_tokens": 7}, (10, 5, 7)),
+        ({"prompt_tokens": 10, "total_tokens": 10, "completion_tokens": None}, (10, 0, None)),
+    ],
+)
+def test_cached_tokens_are_part_of_the_prompt(
+    usage: dict[str, Any], counts: tuple[int, int, int | None]
+) -> None:
+    got = usage_of({"completion_tokens": 5, **usage}, asked().messages, "")
+    assert (got.prompt_tokens, got.completion_tokens, got.cached_tokens) == counts
+    assert not got.estimated
+
+
+TEXT = {"type": "text", "text": "Boo."}
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        *("Boo.", ["Boo."], TEXT, [TEXT], [{"text": "Boo."}], [{"type": "TEXT", "text": "Boo."}]),
+        [{"type": "text", "text": {"value": "Boo."}}],
+        [{"text": "Hm", "thought": True}, TEXT],
+        [{"type": "thinking", "thinking": "Hm"}, TEXT],
+    ],
+)
+@pytest.mark.parametrize("place", ["message", "delta"])
+@pytest.mark.parametrize("finish", [{"finish_reason": "stop"}, {"finish_details": {"type": "stop"}}])
+def test_the_text_of_an_answer_is_read_in_every_form(
+    content: Any, place: str, finish: dict[str, Any]
+) -> None:
+    body = {"choices": [{place: {"content": content}, **finish}]}
+    answer = answer_from(json.dumps(body).encode(), asked().messages, ())
+    assert isinstance(answer, ReadAnswer)
+    assert (answer.outcome, answer.text) == ("ok", "Boo.")
+
+
+def test_a_finish_reason_that_is_a_number_is_kept() -> None:
+    body = {"choices": [{"message": {"content": "Boo."}, "finish_reason": 4}]}
+    answer = answer_from(json.dumps(body).encode(), asked().messages, ())
+    assert isinstance(answer, ReadAnswer)
+    assert (answer.outcome, answer.finish_reason) == ("unknown_ending", "4")
+
+
 def test_a_stream_that_nobody_asked_for_is_read(play: Play) -> None:
     streamed, whole = play(FAULTS["streamed"]).reply, play().reply
     assert (streamed.outcome, streamed.text) == ("ok", whole.text)
@@ -123,6 +186,7 @@ def test_a_stream_that_nobody_asked_for_is_read(play: Play) -> None:
         ({"choices": [{"delta": {"content": 7}, "finish_reason": None}]}, "ok"),
         ({"choices": [{"delta": "Yes", "finish_reason": None}, "No"]}, "ok"),
         ({"choices": 3}, "ok"),
+        ({"choices": [{"index": 1, "delta": {"content": "No"}, "finish_reason": "length"}]}, "ok"),
         ([1], "transport"),
     ],
 )
