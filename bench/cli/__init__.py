@@ -163,13 +163,13 @@ COMMANDS = {
     "query": Listed(
         "Results",
         "query:query",
-        "Ask a store of results by SQL.",
+        "Query a store of results with SQL.",
         ('bench query "SELECT player, avg(score) FROM scores WHERE counts GROUP BY player"',),
     ),
     "import": Listed(
         "Results",
         "interop:import_",
-        "Import results, or character cards.",
+        "Import results or character cards.",
         ("bench import card knight.png -l en", "bench import ping-pong-bench FILES -l en"),
     ),
     "annotate": Listed(

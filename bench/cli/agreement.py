@@ -27,7 +27,7 @@ FORMS = ("text", "csv", "json", *WRITERS)
     "--also",
     multiple=True,
     metavar="SUITE",
-    help="Compare a suite that judged the same conversations by another protocol or version. Repeatable.",
+    help="Compare a suite that judged the same conversations by another protocol or version (repeatable).",
 )
 @click.option("--table", metavar="FILE", help="A CSV with one line per item, instead of a study.")
 @click.option("--human", metavar="A,B", help="With --table: columns with people's scores.")
@@ -42,7 +42,7 @@ FORMS = ("text", "csv", "json", *WRITERS)
     "ensembles",
     multiple=True,
     metavar="A,B",
-    help="Also show the plain mean of these judges. Repeatable.",
+    help="Also show the plain mean of these judges (repeatable).",
 )
 @click.option(
     "--refusals",
@@ -81,21 +81,21 @@ def agreement(
 ) -> None:
     """Measure how well judges agree with people.
 
-    Also how well people agree with each other. Without SUITE, uses the suite of the study.
+    Also measures how well people agree with each other. Without SUITE, uses the suite of the study.
 
     \b
     For each criterion and the final score, it prints:
-      - Spearman's correlation of every judge, and of the mean of all judges, with the mean of the
-        annotators: 1 is the same order, 0 no relation, -1 the reverse order;
+      - Spearman's correlation of every judge, and of the mean of all judges,
+        with the mean of the annotators (1: same order, 0: no relation);
       - which judges agree with people better than others;
       - five ways to combine judges, and how far the plain mean is below the best;
-      - each annotator against each other, against the mean of all and against the mean of the others,
-        and Krippendorff's alpha: a judge can hardly agree with people more than they do with each other;
-      - the players in the sample, and the largest disagreements between judges and people.
+      - agreement among annotators (in pairs, with the mean of all, with the mean
+        of the others, Krippendorff's alpha), which a judge can hardly exceed;
+      - the players in the sample, and where judges and people disagree most.
 
-    Intervals are 95%, from 2,000 resamples. Correlations with p < 0.0001 are bold. A number in brackets
-    refers to the reason, below the table, why a figure does not exist. Every judge of the same messages that
-    people read is included; conversations that have changed since are left out.
+    Intervals are 95%, from 2,000 resamples. Correlations with p < 0.0001 are bold. Where a figure does not
+    exist, a number in brackets refers to the reason below the table. Conversations that have changed since
+    people read them are left out.
     """
     from bench.agreement.forms import agreement_csv, agreement_document, agreement_json
     from bench.agreement.report import agreement_of

@@ -54,9 +54,9 @@ def analyse(
 ) -> None:
     """Analyse turns, difficulty, length and judges.
 
-    Also what texts show without a judge (repetition, stock phrases, other scripts, speaking for the user,
-    length by turn, truncation), variety of questions and repeat runs.
-    Where a figure does not exist its place is empty (null in JSON), and the row says why.
+    Also shows the measures that need no judge (repetition, stock phrases, other scripts, speaking for the
+    user, length by turn, truncation), variety of questions and repeat runs. A figure that does not exist is
+    empty (null in JSON), and its row says why.
     """
     from bench.boards.loading import all_suites, load_board
     from bench.records import canonical

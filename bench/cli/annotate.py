@@ -38,11 +38,11 @@ project_option = click.option(
 server_option = click.option(
     "--server",
     metavar="NAME",
-    help="The Label Studio of these ratings: its address, or any name that you use for no other. Each one"
-    " numbers people from 1. (Default: --url; without it, the study's only server.)",
+    help="Label Studio that the ratings come from: its address, or a name that no other has. Each numbers"
+    " people from 1, so ratings of two must stay apart. Default: --url, or the study's only server.",
 )
 new_option = click.option(
-    "--new-annotators", is_flag=True, help="State that nobody in these files has rated in this study before."
+    "--new-annotators", is_flag=True, help="Nobody in these files has rated in this study before."
 )
 
 
@@ -62,8 +62,8 @@ def server_options(command: F) -> F:
 def annotate() -> None:
     """Have people rate conversations.
 
-    `sample` draws conversations. `push` (or `export`) brings them to Label Studio, and `pull` (or `import`)
-    brings the ratings back into results/human/, with pseudonyms for annotators.
+    `sample` draws conversations. `push` (or `export`) sends them to Label Studio, and `pull` (or `import`)
+    fetches the ratings into results/human/, with pseudonyms for annotators.
     """
 
 
@@ -244,7 +244,7 @@ def pull(
 ) -> None:
     """Fetch the annotations from Label Studio.
 
-    A study can have ratings from several. If one has moved, name its old address with --server.
+    A study can have ratings from several servers. If one has moved, give its old address with --server.
     """
     from bench.annotate.label_studio import project_title
     from bench.annotate.reading import Reading, read_export

@@ -79,15 +79,15 @@ def asking(players: str) -> Callable[[F], F]:
         click.option(
             "--shard",
             type=ShardName(),
-            help="Only part K of N of the cells, to share the work among machines. To merge their results"
-            " trees, copy them into one.",
+            help="Only part K of N, to share the work among machines. Merge the results by copying them into"
+            " one folder.",
         ),
         click.option(
             "--repeat",
             type=click.IntRange(1, MOST_REPEATS),
             metavar="N",
-            help="Only repeat N of every scene: an independent sample with records of its own. It may be one"
-            " more than the suite's `repeats`; `bench analyse --repeat N` compares it with the first.",
+            help="Only repeat N of every scene: an independent sample with its own records. N can be one more"
+            " than the suite's `repeats`; `bench analyse --repeat N` compares it with the first.",
         ),
     )
     return lambda command: _with_options(command, options)
@@ -95,8 +95,8 @@ def asking(players: str) -> Callable[[F], F]:
 
 def interrogator(command: F) -> F:
     """Add --interrogator."""
-    text = "A model instead of the suite's interrogator, by its name in models.toml. Results with the suite's"
-    text += " own count as made with other settings."
+    text = "Use this model of models.toml instead of the suite's interrogator. Results with the suite's own"
+    text += " then count as made with other settings."
     return click.option("--interrogator", metavar="MODEL", default="", help=text)(command)
 
 
@@ -114,9 +114,11 @@ def spending(command: F) -> F:
         click.option(
             "--allow-unknown-price",
             is_flag=True,
-            help="With --max-cost: also call models without a price in models.toml; they are not counted.",
+            help="With --max-cost: also call models without a price, whose cost is not counted.",
         ),
-        click.option("--no-cache", is_flag=True, help="Neither read nor fill the response cache."),
+        click.option(
+            "--no-cache", is_flag=True, help="Ignore the response cache: ask again and store nothing."
+        ),
     )
 
     @wraps(command)

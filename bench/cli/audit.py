@@ -18,11 +18,16 @@ from bench.cli.output import listing
 def audit(suite_name: str | None, form: str, strict: bool, where: Places) -> None:
     """Check all results, or those of SUITE.
 
-    The audit changes nothing. It checks every file against its schema, digest and place; every judgement
-    against the judged messages and the judge's raw replies; every fingerprint against the current prompts and
-    models; every board.json against the numbers that follow from the evidence; and published scores against
-    their digest and scale. Without SUITE, it also checks the published lists in results/external/ and the
-    human studies in results/human/. Exits with status 1 if there is an error.
+    Changes nothing, and exits with status 1 if there is an error. Without SUITE, also checks the published
+    lists in results/external/ and the human studies in results/human/.
+
+    \b
+    It checks
+      - every file against its schema, digest and place;
+      - every judgement against the judged messages and the judge's raw replies;
+      - every fingerprint against the current prompts and models;
+      - every board.json against the numbers recomputed from the evidence;
+      - published scores against their digest and scale.
     """
     from bench.audit import audit_tree
     from bench.audit.findings import text_lines

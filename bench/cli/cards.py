@@ -15,7 +15,9 @@ from bench.errors import UserError
 if TYPE_CHECKING:
     from bench.interop.card_import import ImportedCard
 
-LANGUAGE = click.option("--language", "-l", required=True, metavar="L", help="Language of the card: de.")
+LANGUAGE = click.option(
+    "--language", "-l", required=True, metavar="L", help="Language of the card, such as de."
+)
 
 
 @click.command("card")
@@ -31,10 +33,10 @@ LANGUAGE = click.option("--language", "-l", required=True, metavar="L", help="La
     default=0,
     show_default=True,
     metavar="N",
-    help="Which greeting to take: 0 is the first message, from 1 the alternates.",
+    help="Greeting to use: 0 is the first message, 1 and up are the alternatives.",
 )
 @click.option(
-    "--instructions", is_flag=True, help="Also take its system prompt and post-history instructions."
+    "--instructions", is_flag=True, help="Also use its system prompt and post-history instructions."
 )
 @click.option("--replace", is_flag=True, help="Replace a card that has this id.")
 @click.option("--suite", default="", metavar="NAME", help="Also write a suite with these cards.")
@@ -65,9 +67,9 @@ def import_card_command(
     """Import community character cards (V1, V2, V3).
 
     FILE is a .json, .png or .charx file. Without --licence the card goes into the folder `private`, which git
-    ignores, and neither the card nor results of it are committed or published. Macros such as {{char}} stay
-    in the texts; a suite replaces them. The card is kept with all its fields, and `bench export card` writes
-    it back.
+    ignores, and neither the card nor its results are committed or published. Macros such as {{char}} stay in
+    the texts; a suite replaces them. The card is kept with all its fields, and `bench export card` writes it
+    back.
     """
     from bench.interop.card_format import Choices
     from bench.interop.card_import import import_card

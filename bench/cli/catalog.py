@@ -45,8 +45,8 @@ def _text(value: object) -> str:
 def suites(form: str, where: Places) -> None:
     """List the suites, their languages and judges.
 
-    Also their protocol, number of scenes and interrogator. Scores that other benchmarks published come last.
-    Faults of their files follow on standard error.
+    Also their protocol, number of scenes and interrogator. Published scores of other benchmarks come last.
+    Mistakes in suite files follow on standard error.
     """
     rows: list[dict[str, object]] = []
     faults: dict[str, None] = {}
@@ -104,8 +104,7 @@ def suites(form: str, where: Places) -> None:
 def models(form: str, where: Places) -> None:
     """List the models with prices and missing keys.
 
-    They come from models.toml. Prices are in US dollars per million tokens. Nobody has checked ids that are
-    marked as unverified.
+    Prices are in US dollars per million tokens. Nobody has checked ids that are marked as unverified.
     """
     catalog = where.catalog()
     rows: list[dict[str, object]] = []

@@ -17,7 +17,7 @@ from bench.cli.output import listing, print_json
 def check(form: str, where: Places) -> None:
     """Check suites, cards, situations and models.toml.
 
-    Lists all faults with file and line, and reads nothing else. Exits with status 1 if there is one.
+    Lists all mistakes with file and line, and exits with status 1 if there are any.
     """
     gc.disable()  # it would take a tenth of the time, and finds little
     try:

@@ -37,7 +37,10 @@ def with_common(command: click.Command) -> click.Command:
         for below in command.commands.values():
             with_common(below)
     elif not any(param.name == "quiet" for param in command.params):
-        texts = {"quiet": "Print results and errors only.", "verbose": "Say more about errors and time."}
+        texts = {
+            "quiet": "Print results and errors only.",
+            "verbose": "Show where errors arose, and the time.",
+        }
         command.params += [
             click.Option(
                 [f"-{name[0]}", f"--{name}"],

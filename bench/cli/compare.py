@@ -30,12 +30,12 @@ CHOOSING = (
         "--most",
         type=click.IntRange(1, 10_000_000),
         metavar="N",
-        help="Comparisons that each judge makes in all. Default: all pairs of neighbours in all scenes.",
+        help="Comparisons per judge. Default: all pairs of neighbours in all scenes.",
     ),
+    click.option("--rotate", is_flag=True, help="Judges take turns: one judge for each comparison."),
     click.option(
-        "--rotate", is_flag=True, help="Let one judge make each comparison, in turn, rather than all judges."
+        "--seed", type=click.IntRange(0), default=0, show_default=True, metavar="N", help="Random seed."
     ),
-    click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Random seed."),
 )
 
 
@@ -194,10 +194,10 @@ def rating(
 ) -> None:
     """Print the board by rating: who wins in pairs.
 
-    Ratings are log odds from the comparisons of `bench compare`: a player rated 1 above another wins about
-    73% of their comparisons that are not ties, once the order shown, answer length and the judge's own family
-    are accounted for. Each judge's habits follow. Refusals, and verdicts in one order only, move no rating.
-    SUITE may also be a table that `bench import comparisons` made.
+    Ratings come from `bench compare`. They are log odds: a player rated 1 above another wins about 73% of
+    their comparisons that are not ties, once the order shown, answer length and the judge's own family are
+    accounted for. Each judge's habits follow. Refusals, and verdicts in one order only, move no rating. SUITE
+    can also be a table from `bench import comparisons`.
     """
     from bench.boards.loading import all_suites, catalog_of
     from bench.boards.rating import load_rating
@@ -238,12 +238,26 @@ def rating(
 @click.argument("path", metavar="FILE", type=click.Path(exists=True, path_type=Path))
 @click.option("--name", required=True, metavar="NAME", help="Name of the table, such as other-bench.")
 @click.option("--title", required=True, metavar="TEXT", help="Name of the benchmark, for people.")
-@click.option("--language", "-l", required=True, metavar="L", help="Language of what was compared: ja.")
+@click.option(
+    "--language", "-l", required=True, metavar="L", help="Language of the conversations, such as ja."
+)
 @click.option("--url", required=True, metavar="URL", help="Page of the project that published the verdicts.")
 @click.option("--commit", required=True, metavar="C", help="Its commit, version, or date of the download.")
 @click.option("--licence", required=True, metavar="NAME", help="Licence of the verdicts, such as MIT.")
-@click.option("--first", default="model_a", show_default=True, metavar="COLUMN", help="Player shown first.")
-@click.option("--second", default="model_b", show_default=True, metavar="COLUMN", help="Player shown second.")
+@click.option(
+    "--first",
+    default="model_a",
+    show_default=True,
+    metavar="COLUMN",
+    help="Column of the player shown first.",
+)
+@click.option(
+    "--second",
+    default="model_b",
+    show_default=True,
+    metavar="COLUMN",
+    help="Column of the player shown second.",
+)
 @click.option(
     "--winner",
     default="winner",
@@ -251,11 +265,13 @@ def rating(
     metavar="COLUMN",
     help="Column that says a, b or tie, or the winner's name.",
 )
-@click.option("--margin", metavar="COLUMN", help="In place of --winner: a signed whole number.")
+@click.option("--margin", metavar="COLUMN", help="Column of signed whole numbers, in place of --winner.")
 @click.option(
-    "--scene", default="question_id", show_default=True, metavar="COLUMN", help="What was answered."
+    "--scene", default="question_id", show_default=True, metavar="COLUMN", help="Column of what was answered."
 )
-@click.option("--judge", "-j", default="judge", show_default=True, metavar="COLUMN", help="The judges.")
+@click.option(
+    "--judge", "-j", default="judge", show_default=True, metavar="COLUMN", help="Column of the judges."
+)
 @click.option("--one-judge", metavar="NAME", help="The only judge, if the table has no column of judges.")
 @click.option("--order-unknown", is_flag=True, help="The first player was not always the one shown first.")
 @click.option("--replace", is_flag=True, help="Replace the table that has this name.")

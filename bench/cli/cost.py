@@ -41,8 +41,8 @@ def cost(
 ) -> None:
     """Show the tokens and dollars that were spent.
 
-    Covers SUITE, or all suites without it, by player, role and model. Every call's record holds its cost at
-    the prices of the day it was made. Unknown prices and estimated tokens are marked, never counted as zero.
+    By player, role and model, for SUITE or for all suites. Costs are at the prices on the day of each call.
+    Unknown prices and estimated tokens are marked, never counted as zero.
     """
     tree = where.evidence(suite_name, languages if suite_name else ())
     rows = _rows(tree, suite_name, languages, players)

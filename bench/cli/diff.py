@@ -22,7 +22,7 @@ _SHOWN = 10
 @click.command()
 @click.argument("suite", metavar="SUITE", shell_complete=complete_suites)
 @click.option("--since", metavar="COMMIT", help="Compare with this commit of the results.")
-@click.option("--against", metavar="SUITE", help="Compare with an older version: this suite of the results.")
+@click.option("--against", metavar="SUITE", help="Compare with this suite, an older version.")
 @click.option(
     "--language", "-l", "languages", multiple=True, metavar="L", help="Only this language (repeatable)."
 )
@@ -33,18 +33,16 @@ def diff(
 ) -> None:
     """Show what changed on the board of SUITE.
 
-    Needs one of --since and --against.
+    Needs either --since or --against.
 
-    --since reads the records and board.json of a commit, checks nothing out, and compares them with the
-    results folder. It lists players that were added, removed or rerun, with the reason for every changed
-    record: prompt, parameters, model, judge. A score or rank can move because the player was rerun, other
-    players were, players came or left, other judges count, or this program computes another number from
-    the same evidence. These parts add up to the move.
+    --since compares the results folder with a commit, without checking anything out. It lists players that
+    were added, removed or rerun, with the reason for every changed record: prompt, parameters, model, judge.
+    It divides each move of a score or rank into causes: the player was rerun, other players were, players
+    came or left, other judges count, or this program computes another number from the same evidence.
 
     --against links two versions of a suite, and so does --since if the version has changed. The link is the
     mean shift of the scores of players that were run in both, on the scenes that both have. It needs at least
-    16 such scenes and 6 such players; otherwise the versions are not comparable. Its error is part of every
-    interval across versions.
+    16 such scenes and 6 such players. Its error is part of every interval across versions.
     """
     if (since is None) == (against is None):
         raise UserError("one of --since and --against is needed", hint="Example: `--since HEAD~1`.")

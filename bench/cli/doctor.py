@@ -17,8 +17,9 @@ from bench.cli.output import listing, print_json
 def doctor(form: str, offline: bool, where: Places) -> None:
     """Check installation, keys, providers and disk.
 
-    Lists what is installed, which API keys are set, which providers answer (a list of models is asked for,
-    which costs nothing), free space, and what killed runs left. Exits with status 1 if something is broken.
+    Lists what is installed, which API keys are set, which providers answer (by asking for their list of
+    models, which costs nothing), free space, and what killed runs left. Exits with status 1 if something is
+    broken.
     """
     from bench.run.doctor import examine
 

@@ -73,14 +73,17 @@ def board(
 ) -> None:
     """Print the leaderboard of SUITE.
 
-    The board is computed from the results tree by the paper's method. Scores are length-normalised and
-    printed with the half-width of a 95% interval. Players within 0.06 points on the scale 1 to 5 (the same
-    share of other scales) share a rank. Each protocol has its own length rule, or none. Beside this stand
-    score, interval, rank and its range by the robust method, and the chance of being the best.
-    --compare-methods also scores the board by the robust method, by each refusal policy and weighting, and
-    without each judge. --separate compares two players on the scenes that both have, by the robust method.
-    --design estimates what a board of other size would separate, from the variance components. --rescore
-    scores the board under choices of your own.
+    Scores follow the paper's method: length-normalised, with half the width of a 95% interval. Players within
+    0.06 points on the scale 1 to 5 (the same share of other scales) share a rank. Beside them stand score,
+    interval, rank and its range by the robust method, and the chance of being the best.
+
+    \b
+    These options print something else instead:
+      --compare-methods  ranks by the robust method, by each refusal policy
+                         and weighting, and without each judge
+      --separate A B     a robust test on the scenes that both players have
+      --design           what other numbers of scenes and judges would separate
+      --rescore          the board under your own choices
     """
     from bench.boards.loading import all_suites, load_board, write_board
     from bench.cli.methods import Asked, rescored_text
@@ -164,12 +167,13 @@ def _print_left_out(reasons: Iterable[str]) -> None:
 def commit_results(dry_run: bool, form: str, where: Places) -> None:
     """Commit players with complete, valid evidence.
 
-    Their boards and comparisons are committed too, and the prompts, cards, situations and models.toml behind
-    them, so that a clone can be audited. Players whose folders were deleted are deleted. A committed player
-    that is no longer complete stays as it was committed.
+    Also commits their boards and comparisons, and the prompts, cards, situations and models.toml behind them,
+    so that a clone can be audited.
+
     Complete: every scene of the suite has a conversation and a judgement by each of the suite's judges, or a
     recorded failure. Valid: every file matches its schema and its digest. Other players, and files that git
-    ignores, are listed and left alone. The exit status is 0 even if there is nothing to commit.
+    ignores, are listed and left alone. A committed player that is no longer complete stays as it was
+    committed; one whose folder was deleted is deleted. Exits with status 0 if there is nothing to commit.
     """
     from bench.boards.commit import committable, git_commit
     from bench.boards.loading import all_suites

@@ -37,16 +37,18 @@ class Export(click.Command):
     type=click.Choice([*TABLE_FORMS, *FOLDER_FORMS]),
     help="Default: csv, or what the suffix of --output says. `hf-dataset`: a folder of conversations and"
     " scores for Hugging Face and pandas. `inspect`: logs for `inspect view`. `every-eval-ever`: boards in"
-    " that project's schema. `store`: Parquet for `bench query`, of the whole tree without SUITE.",
+    " that project's schema. `store`: Parquet for `bench query`; without SUITE, of all suites.",
 )
 @click.option(
     "--output",
     "-o",
     type=click.Path(path_type=Path),
     metavar="FILE|DIR",
-    help="Output file (default: stdout), or the folder of a format that is one.",
+    help="Output file (default: stdout), or output directory of a format that writes a folder.",
 )
-@click.option("--licence", default="", metavar="NAME", help="hf-dataset: its licence, such as CC-BY-4.0.")
+@click.option(
+    "--licence", default="", metavar="NAME", help="hf-dataset: licence of the data, such as CC-BY-4.0."
+)
 @click.option(
     "--language", "-l", "languages", multiple=True, metavar="L", help="Only this language (repeatable)."
 )
@@ -56,10 +58,9 @@ class Export(click.Command):
     type=click.Choice(["scores", "conversations", "events", "flaws", "calls"]),
     default="scores",
     show_default=True,
-    help="One row for each score, conversation, event of a long conversation, flaw and turn, or player and"
-    " model that was called for it.",
+    help="Which table; see above.",
 )
-@click.option("--columns", is_flag=True, help="Only explain the columns.")
+@click.option("--columns", is_flag=True, help="Explain the columns of the table, and write nothing.")
 @private_option
 @places
 def export(
@@ -75,12 +76,15 @@ def export(
 ) -> None:
     """Write the scores of SUITE as one table.
 
-    `scores` has a row for every turn, judge and criterion, also for judges and scenes that the board leaves
-    out. `conversations` has a row for every conversation, with the measures that need no judge: repetition,
-    stock phrases, other scripts, speaking for the user, length, truncation. `events` has the planted facts
-    that were recalled or forgotten, attacks, and repetition by turn; `flaws` counts the flaws that judges
-    listed. `calls` counts the calls of each
-    player, interrogator and judge: cut off, empty, asked for again, with an unknown finish reason.
+    \b
+    Tables:
+      scores         every turn, judge and criterion, even if the board leaves it out
+      conversations  every conversation, with the measures that need no judge:
+                     repetition, stock phrases, other scripts, length, ...
+      events         planted facts recalled or forgotten, attacks, repetition
+      flaws          the flaws that judges listed, by turn
+      calls          every player, interrogator and judge: replies that were cut
+                     off, empty, asked for again, or ended in an unknown way
 
     `bench export card ID` writes a character as a community card.
     """

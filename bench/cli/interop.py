@@ -18,7 +18,7 @@ from bench.suites import suite_files
 
 @click.group("import", cls=Suggesting)
 def import_() -> None:
-    """Import results, or character cards."""
+    """Import results or character cards."""
 
 
 import_.add_command(import_card_command)
@@ -59,12 +59,10 @@ def ping_pong_bench(
 ) -> None:
     """Import results of the public ping_pong_bench.
 
-    Reads the result files of that repository, versions 1 and 2.
-
-    PATH is one file or a folder of files. Version 1 has another scale and goes into the suite NAME-v1. Files
-    of an experiment with several interrogators (`..._interrogator_Z.json`) go into one suite per
-    interrogator, NAME-z; compare such suites with `bench analyse --swap-with`. Invalid data is skipped and
-    reported with its file and place.
+    PATH is one result file of that repository, or a folder of them, of version 1 or 2. Version 1 has another
+    scale and goes into the suite NAME-v1. Files of an experiment with several interrogators
+    (`..._interrogator_Z.json`) go into one suite per interrogator, NAME-z; compare these with
+    `bench analyse --swap-with`. Invalid data is skipped and reported with its file and place.
     """
     from bench.boards.loading import all_suites
     from bench.foreign import problem_lines
@@ -105,8 +103,12 @@ def ping_pong_bench(
 @click.argument("path", metavar="FILE", type=click.Path(exists=True, path_type=Path))
 @click.option("--name", required=True, metavar="NAME", help="Name of the board, such as other-bench.")
 @click.option("--title", required=True, metavar="TEXT", help="Name of the benchmark, for people.")
-@click.option("--language", "-l", required=True, metavar="L", help="Language of the conversations: ja.")
-@click.option("--scale", required=True, nargs=2, type=int, metavar="LOW HIGH", help="Ends of the scale.")
+@click.option(
+    "--language", "-l", required=True, metavar="L", help="Language of the conversations, such as ja."
+)
+@click.option(
+    "--scale", required=True, nargs=2, type=int, metavar="LOW HIGH", help="Lowest and highest score."
+)
 @click.option("--url", required=True, metavar="URL", help="Page of the project that published the scores.")
 @click.option("--commit", required=True, metavar="C", help="Its commit, version, or date of the download.")
 @click.option("--licence", required=True, metavar="NAME", help="Licence of the scores, such as MIT.")
@@ -139,9 +141,11 @@ def ping_pong_bench(
 )
 @click.option("--one-judge", metavar="NAME", help="The only judge, if the table has no column of judges.")
 @click.option(
-    "--criterion", default="criterion", show_default=True, metavar="COLUMN", help="Column of criteria."
+    "--criterion", default="criterion", show_default=True, metavar="COLUMN", help="Column of the criteria."
 )
-@click.option("--no-criterion", is_flag=True, help="The table has no column of criteria, and only one.")
+@click.option(
+    "--no-criterion", is_flag=True, help="The table has only one criterion, and no column of criteria."
+)
 @click.option("--score", default="score", show_default=True, metavar="COLUMN", help="Column of the scores.")
 @click.option("--replace", is_flag=True, help="Replace the scores that have this name.")
 @places

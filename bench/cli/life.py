@@ -18,7 +18,7 @@ def _reasoned(command: F) -> F:
         click.option(
             "--date", "day", default="", metavar="DATE", help="Date of the change (default: today)."
         ),
-        click.option("--reason", required=True, metavar="TEXT", help="Why; it is published with the board."),
+        click.option("--reason", required=True, metavar="TEXT", help="Reason, published with the board."),
         click.option(
             "--language",
             "-l",

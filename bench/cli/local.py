@@ -10,20 +10,34 @@ import click
 
 @click.command("serve-local")
 @click.option(
-    "--port", type=click.IntRange(0, 65535), default=0, help="Port on 127.0.0.1; 0 takes a free one."
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=0,
+    metavar="N",
+    help="Port on 127.0.0.1 (default: a free one).",
 )
-@click.option("--slots", type=click.IntRange(1, 64), default=4, show_default=True, help="Answers at once.")
-@click.option("--file", type=click.Path(path_type=Path), help="GGUF file; default: SmolLM2-135M-Instruct.")
-@click.option("--context", type=click.IntRange(256), help="Tokens of context of each call [default: 8192].")
-@click.option("--threads", type=click.IntRange(1), help="Threads; default: one per core, up to 8.")
-@click.option("--gpu-layers", type=click.IntRange(0), help="Layers that the graphics card computes.")
+@click.option(
+    "--slots", type=click.IntRange(1, 64), default=4, show_default=True, metavar="N", help="Calls at a time."
+)
+@click.option("--file", type=click.Path(path_type=Path), help="GGUF file (default: SmolLM2-135M-Instruct).")
+@click.option(
+    "--context", type=click.IntRange(256), metavar="N", help="Tokens of context per call (default: 8192)."
+)
+@click.option(
+    "--threads", type=click.IntRange(1), metavar="N", help="Threads (default: one per core, up to 8)."
+)
+@click.option(
+    "--gpu-layers",
+    type=click.IntRange(0),
+    metavar="N",
+    help="Layers that the graphics card computes (default: as many as fit).",
+)
 @click.option("--chat-template", help="Jinja template instead of the file's own.")
 def serve_local(port: int, slots: int, file: Path | None, **options: Any) -> None:
     """Serve a local model until Ctrl-C.
 
-    It is SmolLM2-135M-Instruct, or any GGUF file, behind an OpenAI-compatible API on this machine.
-
-    `bench run` starts and stops servers by itself; use this to try requests by hand.
+    Serves SmolLM2-135M-Instruct, or any GGUF file, behind an OpenAI-compatible API on this machine, so that
+    you can try requests by hand. `bench run` starts and stops servers by itself.
     """
     from bench.catalog import LocalFile
     from bench.local.embedded import serve_local as serve

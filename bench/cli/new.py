@@ -39,7 +39,7 @@ def new() -> None:
 @click.option(
     "--interrogator", metavar="MODEL", default="", help="Plays the user (default: the first judge)."
 )
-@click.option("--language", "-l", metavar="L", default="", help="Default: the one that has the characters.")
+@click.option("--language", "-l", metavar="L", default="", help="Language (default: that of the characters).")
 @click.option("--title", metavar="TEXT", default="", help="Title for people (default: from NAME).")
 @click.option("--protocol", metavar="NAME", default="pingpong_v2", show_default=True)
 @click.option("--greeting", is_flag=True, help="Open each chat with the card's first message.")

@@ -101,15 +101,15 @@ class Places:
 
 
 _PLACES = {
-    "results": ("DIR", "results", "The results tree."),
-    "models": ("FILE", "models.toml", "The catalog of providers and models."),
+    "results": ("DIR", "results", "Folder of results."),
+    "models": ("FILE", "models.toml", "Catalog of providers and models."),
     "prompts": (
         "DIR",
         "prompts",
-        "Templates, suites, characters, situations. Repeat it to put folders on top of each other; on top of"
-        " a single one lies the folder `private` beside it.",
+        "Folder of suites, cards, situations and templates. Repeatable; files in later folders win. A single"
+        " one is read together with `private` beside it.",
     ),
-    "cache": ("DIR", ".cache/responses", "The response cache."),
+    "cache": ("DIR", ".cache/responses", "Folder of the response cache."),
 }
 """Name of each option to (metavar, default, help)."""
 
@@ -145,7 +145,7 @@ def places(command: F) -> F:
 private_option = click.option(
     "--private",
     is_flag=True,
-    help="Also take suites that play a card without a licence. Do not publish the result.",
+    help="Include suites with private cards. Do not publish the result.",
 )
 
 
@@ -203,16 +203,17 @@ _RESCORING = (
     click.option(
         "--rescore",
         is_flag=True,
-        help="Score by the robust method with the weights, judges and choices given, beside the published"
-        " board. The website's page *Your scoring* prints this command.",
+        help="Score by the robust method with your own choices, and show the published board beside it. The"
+        " website's page *Your scoring* prints this command.",
     ),
     click.option(
         "--refusals",
         type=click.Choice(["robust", "lowest", "left_out", "shared"]),
         default="robust",
         show_default=True,
-        help="With --rescore: a refusal is the lowest score, and a missing judgement is estimated (robust) or"
-        " left out (lowest); refusals are left out too (left_out), on scenes that all players have (shared).",
+        help="With --rescore. `robust`: a refusal is the lowest score, a missing judgement is estimated."
+        " `lowest`: the same, but missing judgements are left out. `left_out`: refusals are left out too."
+        " `shared`: the same, on scenes that all players have.",
     ),
     click.option(
         "--character", "characters", multiple=True, metavar="ID", help="With --rescore: only this character."

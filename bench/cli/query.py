@@ -15,15 +15,27 @@ QUERY_FORMS = ("table", "csv", "json", "markdown", "latex")
 @click.command()
 @click.argument("sql", metavar="SQL")
 @click.option(
-    "--store", type=click.Path(path_type=Path), default="build/store", show_default=True, metavar="DIR"
+    "--store",
+    type=click.Path(path_type=Path),
+    default="build/store",
+    show_default=True,
+    metavar="DIR",
+    help="Folder of the store.",
 )
-@click.option("--most", type=click.IntRange(1), default=1000, show_default=True, help="Most rows to print.")
+@click.option(
+    "--most",
+    type=click.IntRange(1),
+    default=1000,
+    show_default=True,
+    metavar="N",
+    help="Print at most N rows.",
+)
 @forms(*QUERY_FORMS)
 def query(sql: str, store: Path, most: int, form: str | None, output: Path | None) -> None:
-    """Ask a store of results by SQL.
+    """Query a store of results with SQL.
 
     `bench export --format store -o build/store` writes it. Its tables are `conversations`, `scores` and
-    `board`: each player's score and its mean by criterion, without intervals.
+    `board` (each player's score and its mean by criterion, without intervals).
     """
     from bench.interop.sql import query as run_query
     from bench.tables import WRITERS, csv_table, shown, text_table

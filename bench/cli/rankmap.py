@@ -18,8 +18,10 @@ if TYPE_CHECKING:
 @click.command("rank-map")
 @click.argument("suite_name", metavar="SUITE", shell_complete=complete_suites)
 @click.option("--language", "-l", required=True, metavar="L", help="Language of the board.")
-@click.option("--against", metavar="NAME", help="A list in results/external/, without .csv.")
-@click.option("--against-suite", "other", metavar="SUITE", help="Or another suite's board in that language.")
+@click.option("--against", metavar="NAME", help="Published list in results/external/, without .csv.")
+@click.option(
+    "--against-suite", "other", metavar="SUITE", help="Another suite with a board in that language."
+)
 @click.option("--output", "-o", metavar="DIR", help="Output directory for the map as SVG, PNG, PDF and JSON.")
 @listing("text")
 @places
@@ -34,9 +36,9 @@ def rank_map(
 ) -> None:
     """Compare ranks with another board or benchmark.
 
-    With a benchmark, models are matched by results/external/aliases.toml. With another suite, such as one of
-    the method's other version, the same players are compared. All others are listed. Prints Spearman's and
-    Kendall's correlations with p, a 95% interval, the number of models, and warnings.
+    --against compares with a published list; results/external/aliases.toml matches its names with ours.
+    --against-suite compares with another suite's players. Prints Spearman's and Kendall's correlations with
+    p, a 95% interval, the number of models, and warnings, and lists models that only one side has.
     """
     from bench.boards.loading import all_suites, load_board
     from bench.boards.rank_map_chart import draw_rank_map, prefix_of, title_of

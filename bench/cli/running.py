@@ -42,7 +42,7 @@ from bench.run.progress import RunReport, short
 def plan(suite: str, compare: bool, form: str, where: Places, **options: Any) -> None:
     """Show what SUITE still needs and what it costs.
 
-    Lists conversations, calls, tokens and dollars, and makes no call. Prompts are measured and the lengths of
+    Lists conversations, calls, tokens and dollars. Makes no call: prompts are measured and the lengths of
     answers assumed, so tokens and cost are estimates.
     """
     if compare:
@@ -148,8 +148,8 @@ def run(suite: str, limits: Spending, cluster: str | None, where: Places, **part
 def judge(suite: str, reparse: bool, batch: bool, limits: Spending, where: Places, **part: Any) -> None:
     """Score existing conversations with other judges.
 
-    Makes no player calls. Name the judges with --judge; without --player, all players are judged. With
-    --batch the command waits for its batches; you can stop it, and the same command picks them up again.
+    Makes no player calls. Without --player, all players are judged. With --batch the command waits for its
+    batches; you can stop it, and the same command picks them up again.
     """
     from bench.run.judge_suite import judge_suite
 

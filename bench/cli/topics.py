@@ -56,7 +56,8 @@ PLAIN_INTERVAL = 5.0
     type=Number(-1, 1),
     default=THRESHOLD,
     show_default=True,
-    help="Least similarity at which a situation is proposed to cover a topic.",
+    metavar="X",
+    help="Similarity from which a situation is proposed to cover a topic.",
 )
 @click.option(
     "--most", type=click.IntRange(1), metavar="N", help="Merge the most similar topics until N are left."
@@ -65,7 +66,7 @@ PLAIN_INTERVAL = 5.0
     "--topic-size",
     type=click.IntRange(2),
     metavar="N",
-    help="Least distinct messages in a topic (default: one in a hundred, at least 8).",
+    help="Fewest distinct messages in a topic (default: 1% of them, at least 8).",
 )
 @click.option(
     "--sample",
@@ -73,12 +74,15 @@ PLAIN_INTERVAL = 5.0
     metavar="N",
     help="Analyse N random messages of the file.",
 )
-@click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="Random seed.")
+@click.option(
+    "--seed", type=click.IntRange(0), default=1, show_default=True, metavar="N", help="Random seed."
+)
 @click.option(
     "--examples",
     type=click.IntRange(0, 50),
     default=0,
     show_default=True,
+    metavar="N",
     help="Show and save the N most typical messages of each topic. With --writer, also send them to that"
     " model.",
 )
@@ -117,16 +121,16 @@ def topics(
 ) -> None:
     """Find the topics of user messages in FILE.
 
-    Also says what share of the messages the situations of a suite cover.
+    Also measures what share of the messages the situations of a suite cover.
 
     FILE is CSV, TSV, JSON Lines or Parquet, with a column of messages or of conversations in the format of
-    chat APIs. An installed model embeds the messages (nothing is downloaded), and BERTopic groups them. The
-    command writes topics.json, topics.csv and a figure: the share and typical words of every topic, and the
-    share of messages in no topic.
+    chat APIs. An installed model embeds the messages (nothing is downloaded), and BERTopic groups them.
+    topics.json, topics.csv and a figure show the share and typical words of every topic, and the share of
+    messages in no topic.
 
-    --suite proposes which situations cover each topic, and writes the proposal to coverage.toml. Review it
-    and pass it back with --coverage. --writer has a model draft a situation for each topic, as TOML files to
-    edit and move into prompts/situations. Neither is ever overwritten.
+    --suite proposes in coverage.toml which situations cover each topic. Review the file and pass it back with
+    --coverage. --writer has a model draft a situation for each topic, as TOML files to edit and move into
+    prompts/situations. Neither is ever overwritten.
 
     Messages stay in FILE unless you ask for --examples: only words that several distinct messages share are
     written or sent to the writer.

@@ -30,7 +30,7 @@ def versus(
     """Run two models, and say whether they differ.
 
     Plays what is missing, as `bench run` does, and compares the two on the scenes that both have, by the
-    robust scoring. Other players of the suite do not count.
+    robust scoring. Other players of the suite play no part.
     """
     from bench.boards.loading import all_suites, load_board
     from bench.run.run_suite import run_suite

@@ -33,7 +33,7 @@ def site() -> None:
 def build(output: str, site_url: str, source_url: str, private: bool, where: Places) -> None:
     """Build the website of all boards.
 
-    Files that would not change are left alone.
+    Rewrites only the files that change.
     """
     from bench.boards.loading import all_suites
     from bench.site.build import build_site
@@ -76,8 +76,17 @@ def index(output: str, where: Places) -> None:
 
 @site.command()
 @OUTPUT
-@click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True)
-@click.option("--host", default="127.0.0.1", show_default=True, metavar="ADDRESS", help="Where to listen.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=8000,
+    show_default=True,
+    metavar="N",
+    help="Port to listen on.",
+)
+@click.option(
+    "--host", default="127.0.0.1", show_default=True, metavar="ADDRESS", help="Address to listen on."
+)
 def serve(output: str, port: int, host: str) -> None:
     """Serve a built website until Ctrl-C."""
     from bench.site.serve import serve_site
