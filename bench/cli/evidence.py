@@ -34,7 +34,11 @@ BOARD_FORMS = ("table", "csv", "json", *WRITERS)
     help="Weights of the criteria: 2,1,1 or fluency=2,in_character=1 or entertaining_heavy.",
 )
 @click.option("--judge", "-j", "judges", multiple=True, metavar="NAME", help="Only this judge (repeatable).")
-@click.option("--compare-methods", is_flag=True, help="Show which ranks change under other scoring methods.")
+@click.option(
+    "--compare-methods",
+    is_flag=True,
+    help="Show which ranks change by the robust method, other refusal rules or weights, or fewer judges.",
+)
 @click.option(
     "--separate",
     nargs=2,
@@ -76,14 +80,6 @@ def board(
     Scores follow the paper's method: length-normalised, with half the width of a 95% interval. Players within
     0.06 points on the scale 1 to 5 (the same share of other scales) share a rank. Beside them stand score,
     interval, rank and its range by the robust method, and the chance of being the best.
-
-    \b
-    These options print something else instead:
-      --compare-methods  ranks by the robust method, by each refusal policy
-                         and weighting, and without each judge
-      --separate A B     a robust test on the scenes that both players have
-      --design           what other numbers of scenes and judges would separate
-      --rescore          the board under your own choices
     """
     from bench.boards.loading import all_suites, load_board, write_board
     from bench.cli.methods import Asked, rescored_text
