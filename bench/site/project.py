@@ -64,7 +64,8 @@ class Version:
     @property
     def points(self) -> list[str]:
         """The changes, each as one line of plain text."""
-        items = re.split(r"^[-*] ", self.text, flags=re.MULTILINE)[1:]
+        text = re.sub(r"^#.*$", "", self.text, flags=re.MULTILINE)
+        items = re.split(r"^[-*] ", text, flags=re.MULTILINE)[1:]
         return [" ".join(item.replace("`", "").replace("**", "").split()) for item in items]
 
 
