@@ -9,18 +9,19 @@ from typing import Final
 
 from bench.replies.later import Later
 
-_LT = r"(?:<|&lt;|&#0*+60;|&#x0*+3c;|\uff1c|\\u003c)"
-_GT = r"(?:>|&gt;|&#0*+62;|&#x0*+3e;|\uff1e|\\u003e)"
+_LT = r"(?:\\?<|&lt;|&#0*+60;|&#x0*+3c;|\uff1c|\\u003c)"
+_GT = r"(?:\\?>|&gt;|&#0*+62;|&#x0*+3e;|\uff1e|\\u003e)"
 _BAR = r"[|\uff5c]"
 _JOIN = r"[ _\u2581-]"
 _MACHINE = (
-    r"(?:[a-z0-9]{1,12}[:_-]|deep|ant)think(?:ing)?|think(?:[:_-][a-z0-9]{1,12})?|chain[_-]of[_-]thought|cot"
+    r"(?:[a-z0-9]{1,12}[:_-]|deep|ant)think(?:ing)?|think(?:[:_-][a-z0-9]{1,12})?|chain[_-]of[_-]thought|(?:hidden[_-])?cot"
     r"|scratch_?pad|思考(?:过程|過程)?|推理(?:过程)?|размышлени[ея]|рассуждени[ея]|мысли"
 )
 _WORDS = (
-    r"(?:(?:inner|internal|hidden|private)[_-])?+(?:thoughts?|reasoning|monologue|reflection|deliberation|analysis)"
+    r"(?:(?:inner|internal|hidden|private|silent|secret)[_-])?+(?:thoughts?|reasoning|monologue|reflection|deliberation|analysis)"
     r"|(?:thought|thinking|reasoning)[_-](?:process|trace|content)|thinking|reason|rationale|planning|plan"
-    r"|deliberate|ponder(?:ing)?|internal|hidden|mental_model"
+    r"|deliberate|ponder(?:ing)?|internal|hidden|mental_model|brainstorm(?:ing)?"
+    r"|gedanken(?:gang)?|überlegung(?:en)?|réflexion|raisonnement|pensamientos?|razonamiento|생각|추론"
 )
 _ATTRIBUTES = (
     r"(?:\s{1,9}[\w:.-]{1,40}\s{0,3}=\s{0,3}(?:\"[^\"<>]{0,200}\"|'[^'<>]{0,200}'|[^\s\"'<>&]{1,200}"
@@ -52,7 +53,8 @@ _CLOSE = (
     rf"(?:{_LT}\s{{0,3}}/\s{{0,3}}{_NAMES}\s{{0,3}}{_GT}"
     rf"|◁\s{{0,3}}/\s{{0,3}}{_TOKEN}\s{{0,3}}▷|\[/{_TOKEN}\]|【/{_TOKEN}】|<(?:unused|ctrl)95>"
     rf"|<{_BAR}/{_TOKEN}{_BAR}>|<{_BAR}?end{_JOIN}(?:of{_JOIN})?{_TOKEN}{_BAR}?>|<{_BAR}{_TOKEN}{_JOIN}end{_BAR}>"
-    rf"|<\|inner_suffix\|>|<channel\|>|{_FINAL})"
+    rf"|<\|inner_suffix\|>|<channel\|>|\[BEGIN FINAL RESPONSE\]"
+    rf"|(?:<\|end\|>\s*+)?(?:<\|begin\|>assistant)?<\|content\|>|{_FINAL})"
 )
 CLOSING: Final = Later(_START + _CLOSE, _FLAGS)
 """Ends a reasoning block whose opening mark was in the prompt and not in the reply."""
@@ -62,11 +64,12 @@ _CHANNEL_END: Final = Later(
     rf"<\|(?:end|call)\|>|<\|im_end\|>(?:\s*+<\|im_start\|>\s*+(?:answer|assistant|final)\b)?|{_FINAL}",
     _FLAGS,
 )
-MARKERS: Final = Later(r"<[|\uff5c][\w\u2581]{1,40}[|\uff5c]>(?:assistant\b)?")
+MARKERS: Final = Later(r"<[|\uff5c][\w\u2581]{1,40}[|\uff5c]>(?:assistant\b)?|\[END FINAL RESPONSE\]")
 """Special tokens of chat templates that were left in the text: neither answer nor prose."""
 
 _MARK: Final = Later(rf"(?P<open>{OPENING.pattern})|(?P<close>{CLOSING.pattern})", _FLAGS)
-_STRIPPED_CHANNELS = ("analysis", "assistantfinal")
+_STRIPPED_CHANNELS = ("analysis", "commentary", "assistantanalysis")
+_STRIPPED_FINAL = "assistantfinal"
 _FOLD = (
     r"<details\b(?:[^<>]{0,200}\breasoning\b[^<>]{0,200}>"
     r"|[^<>]{0,200}>\s*+<summary>[^<>]{0,80}\b(?:thinking|thoughts?|reasoning)\b[^<>]{0,80}</summary>)"
@@ -78,6 +81,7 @@ _BY_HEADINGS: Final = Later(
     rf"\s*+(?:{_LABEL}(?:here(?:'s|[ ]is)[ ](?:my|a|the)[ ])?"
     rf"(?:thinking|thought|reasoning)(?:[ ]process)?{_LABEL_END}.*?\n[ \t]*+"
     rf"{_LABEL}(?:here(?:'s|[ ]is)[ ]my[ ])?(?:final[ ])?(?:answer|response|reply){_LABEL_END}"
+    rf"|here(?:'s|[ ]is)[ ]my[ ]thought[ ]process:.*?\bhere(?:'s|[ ]is)[ ]my[ ]response:"
     rf"|{_FOLD}.*?</details>|{_FENCE}.*?\n```[ \t]*+(?=\n|\Z)"
     r"|thinking(?:\.\.\.|…)[ \t]*+\n.*?\n[ \t]*+(?:\.\.\.|…)?[ ]?done[ ]thinking[.…]*)",
     _FLAGS | re.DOTALL | re.VERBOSE,
@@ -85,13 +89,20 @@ _BY_HEADINGS: Final = Later(
 """Reasoning from the first line on, under a heading of its own, up to the answer's heading, or folded."""
 _LONE_HEADING: Final = Later(
     rf"\s*+(?:{_LABEL}(?:here(?:'s|[ ]is)[ ](?:my|a|the)[ ])?(?:thinking|thought|reasoning)[ ]process"
-    rf"{_LABEL_END}|(?:\#{{1,4}}[ ]|\*\*|__)(?:thinking|thoughts?|reasoning){_LABEL_END}"
+    rf"{_LABEL_END}|here[ ]are[ ]my[ ]reasoning[ ]steps:"
+    rf"|(?:\#{{1,4}}[ ]|\*\*|__)(?:thinking|thoughts?|reasoning){_LABEL_END}"
     rf"|thinking(?:\.\.\.|…)[ \t]*+\n|{_FOLD}|{_FENCE}|analysis(?-i:[A-Z]))",
     _FLAGS | re.VERBOSE,
 )
 """Starts such reasoning where no heading of an answer follows."""
+_FENCED: Final = Later(r"```\w*+[ \t]*+\n\s*+\Z")
+_FENCE_END: Final = Later(r"\s*+```[ \t]*+(?=\n|\Z)")
+"""What stands around a block of reasoning in a code fence of its own."""
+_GOES_ON: Final = Later(r"[,;]|[.!?](?=\s|\Z)|\)(?=[\s.,;!?]|\Z)")
+"""Behind a mark: the sentence that mentions it goes on or ends. No answer starts like this."""
 _WRAPPED: Final = Later(
-    rf"{_LT}(?P<tag>(?:final_?)?(?:answer|response|output|reply|solution|conclusion|final)){_GT}"
+    rf"{_LT}(?P<tag>(?:final_?)?(?:answer|response|output|reply|solution|conclusion|final)"
+    rf"|回答|答案|ответ|antwort|réponse|respuesta|답변){_GT}"
     rf"(?P<text>.*?)(?:{_LT}/(?P=tag){_GT})?\Z",
     _FLAGS | re.DOTALL,
 )
@@ -155,6 +166,8 @@ def _blocks(text: str, start: int, cut: bool) -> tuple[list[tuple[int, int]], bo
         at = mark.end()
         if mentioned(text, mark) and (mark["open"] or not depth or text[at] == "`"):
             continue
+        if not depth and _in_sentence(text, mark.start(), at):
+            continue
         if mark["channel"] and not depth:
             end = _CHANNEL_END.search(text, at)
             at = end.end() if end else len(text)
@@ -169,7 +182,7 @@ def _blocks(text: str, start: int, cut: bool) -> tuple[list[tuple[int, int]], bo
         else:
             depth, closed = depth - 1, at
             if not depth:
-                blocks.append((opened.start(), closed))
+                blocks += _block(text, opened.start(), closed)
                 opened, closed = None, 0
     if opened is None:
         return blocks, False
@@ -178,6 +191,23 @@ def _blocks(text: str, start: int, cut: bool) -> tuple[list[tuple[int, int]], bo
     if cut or not (opened["word"] or opened["aside"]) or _stands_alone(text, opened):
         return [*blocks, (opened.start(), len(text))], True
     return blocks, False
+
+
+def _block(text: str, start: int, end: int) -> list[tuple[int, int]]:
+    """The block between two marks, with a code fence around it; none if the text only talks of the marks."""
+    around = text[max(0, start - 1) : start] + text[end : end + 1]
+    if _in_sentence(text, start, end) or (around in _QUOTES and text[: start - 1].strip()):
+        return []
+    fence, rest = _FENCED.search(text, max(0, start - 40), start), _FENCE_END.match(text, end)
+    if fence and rest:
+        return [] if text[: fence.start()].strip() else [(fence.start(), rest.end())]
+    return [(start, end)]
+
+
+def _in_sentence(text: str, start: int, end: int) -> bool:
+    """Whether a sentence goes on around what stands there: words before it on its line, a comma behind it."""
+    before = text[max(0, start - 200) : start].rpartition("\n")[2]
+    return bool(before.strip()) and _GOES_ON.match(text, end) is not None
 
 
 def _stands_alone(text: str, mark: re.Match[str]) -> bool:
@@ -199,11 +229,10 @@ def closing_after(text: str, opening: re.Match[str]) -> int | None:
 
 def answer_start(text: str) -> int:
     """Where the answer starts in a text with gpt-oss's channel names without their markers; otherwise 0."""
-    first, final = _STRIPPED_CHANNELS
-    if not text[:200].lstrip().startswith(first):
+    if not text[:200].lstrip().startswith(_STRIPPED_CHANNELS):
         return 0
-    at = text.find(final)
-    return 0 if at < 0 else at + len(final)
+    at = text.find(_STRIPPED_FINAL)
+    return 0 if at < 0 else at + len(_STRIPPED_FINAL)
 
 
 def last_closing(text: str) -> int | None:

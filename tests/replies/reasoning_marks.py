@@ -18,6 +18,7 @@ TAGS = (
         "思考",
         "размышление",
         "Thinking",
+        *("hidden_cot", "silent_reasoning", "brainstorm", "gedanken", "réflexion", "pensamiento", "생각"),
     ),
 )
 MARKS = [(f"<{tag}>", f"</{tag}>") for tag in TAGS]
@@ -29,12 +30,14 @@ MARKS += [
     ("&#60;think&#62;", "&#60;/think&#62;"),
     ("\\u003cthink\\u003e", "\\u003c/think\\u003e"),
     ("◁think▷", "◁/think▷"),
+    ("\\<think\\>", "\\</think\\>"),
     ("[THINK]", "[/THINK]"),
     ("【think】", "【/think】"),
     ("<|begin_of_thought|>", "<|end_of_thought|>"),
     ("<|START_THINKING|>", "<|END_THINKING|><|START_RESPONSE|>"),
     ("<｜begin▁of▁thinking｜>", "<｜end▁of▁thinking｜>"),
     ("<|think|>", "<|/think|>"),
+    ("<|think|>", "<|end|><|begin|>assistant<|content|>"),
     ("<|assistant_thinking|>", "<|/assistant_thinking|>"),
     ("<ctrl94>", "<ctrl95>"),
     ("<|im_start|>think\n", "<|im_end|>\n<|im_start|>answer\n"),
@@ -58,16 +61,27 @@ HEADED = [
     ),
     ("<details>\n<summary>My thinking</summary>\n\n", "\n\n</details>\n\n"),
     ("```thinking\n", "\n```\n\n"),
+    ("Here are my reasoning steps:\n", "\n[BEGIN FINAL RESPONSE]\n"),
+    ("Here's my thought process: ", " Here's my response: "),
+    ("commentaryWe need ", "assistantfinal"),
     ("analysisWe need ", "assistantfinal"),
 ]
 """Under headings, in prose; only at the start of a text."""
-UNOPENED = [("", "</think>"), ("", "</thinking>"), ("", "[/THINK]"), ("Thinking Process:\n\n1. ", "</think>")]
+UNOPENED = [
+    ("", "</think>"),
+    ("", "[BEGIN FINAL RESPONSE]"),
+    ("", "</thinking>"),
+    ("", "[/THINK]"),
+    ("Thinking Process:\n\n1. ", "</think>"),
+]
 """The opening mark was in the prompt, or never came."""
 NESTED = [
     ("<think>a <think>b</think> ", "</think>"),
     ("<think>I may use <think> tags. ", "</think>"),
     ("<think>", "</thinking>"),
     ("<think>a</think> ", "</think>"),
+    ("```xml\n<thinking>", "</thinking>\n```\n"),
+    ("```\n<think>\n", "</think>```\n\n"),
 ]
 ALL = [*MARKS, *HEADED, *UNOPENED, *NESTED]
 
@@ -79,6 +93,13 @@ PROSE = [
     "[thinking] so what",
     'He wrote "<think>" on it',
     "Use `<think>` and `</think>`, lad.",
+    "In these pages, <think> is no tag, and neither is </think>, lad.",
+    "It emits marks (<think>, </think>) before it speaks.",
+    "He typed <think>; then he slept.",
+    "He typed </think>, and slept.",
+    'Write "<think>hm</think>" on the door.',
+    "Try this:\n```\n<think>hm</think>\n```\nDone.",
+    "What is <think>?",
     "Analysis: the ash is Trichinopoly.\nAnswer: he was tall",
     "*thinking* no",
     "a < b > c",
