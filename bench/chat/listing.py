@@ -10,7 +10,6 @@ from urllib.parse import urlsplit
 import httpx2
 
 from bench.catalog import Catalog
-from bench.chat.faults import UNREACHABLE_HINT
 from bench.errors import ProviderError
 from bench.suites.new_models import NewModel, usable_id
 from bench.toml_entries import unknown_name
@@ -19,6 +18,7 @@ MOST_BYTES = 4_000_000
 MOST_MODELS = 20
 """Entries that are made without naming the models."""
 SECONDS = 15.0
+ADDRESS = "Name the base address of an OpenAI-compatible server, such as http://127.0.0.1:8000/v1."
 
 
 def models_of_server(base_url: str, key: str | None = None, seconds: float = SECONDS) -> list[str]:
@@ -34,7 +34,7 @@ def models_of_server(base_url: str, key: str | None = None, seconds: float = SEC
             status = answer.status_code
     except (httpx2.HTTPError, httpx2.InvalidURL) as error:
         fault = f"no answer: {type(error).__name__}"
-        raise ProviderError(fault, where=base_url, hint=UNREACHABLE_HINT) from None
+        raise ProviderError(fault, where=base_url, hint="Start the server, or check the address.") from None
     if status in (401, 403):
         hint = "Name the environment variable with the API key: --key-env NAME."
         raise ProviderError(f"the server wants an API key (status {status})", where=base_url, hint=hint)
@@ -45,8 +45,7 @@ def models_of_server(base_url: str, key: str | None = None, seconds: float = SEC
             return names
     except (ValueError, KeyError, TypeError, RecursionError):
         pass
-    hint = "Is it the base address of an OpenAI-compatible server, such as http://127.0.0.1:8000/v1?"
-    raise ProviderError(f"unexpected answer to /models (status {status})", where=base_url, hint=hint)
+    raise ProviderError(f"unexpected answer to /models (status {status})", where=base_url, hint=ADDRESS)
 
 
 def entries_of_server(
@@ -56,7 +55,12 @@ def entries_of_server(
 
     Raises ProviderError if the server gives no list, CatalogError for an unknown model.
     """
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        raise ProviderError("not an address", where=repr(url), hint=ADDRESS) from None
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ProviderError("not an address", where=repr(url), hint=ADDRESS)
     if parts.username or parts.query:
         hint = "Leave it out, and name the environment variable with the key: --key-env NAME."
         raise ProviderError("the address holds credentials or a query", where=parts.hostname or "", hint=hint)

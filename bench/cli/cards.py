@@ -73,6 +73,7 @@ def import_card_command(
     """
     from bench.interop.card_format import Choices
     from bench.interop.card_import import import_card
+    from bench.suites.drafts import check_new_name
 
     if name and len(files) > 1:
         raise click.UsageError("--name names one card: import the files one by one.")
@@ -83,6 +84,8 @@ def import_card_command(
         raise click.UsageError("--suite needs a judge: name a model of `bench models` with --judge.")
     for model in (*players, *judges):  # before anything is written
         where.catalog().model(model)
+    if suite:
+        check_new_name(suite, where.layers)
     choices = Choices(greeting, instructions, summary, source, licence)
     made, failed = [], False
     for file in files:
@@ -106,11 +109,13 @@ def import_card_command(
 
 def _write_suite(name: str, cards: Sequence[ImportedCard], where: Places, language: str, **rest: Any) -> None:
     """Write a suite with ``cards``, whose chats open with their greetings."""
+    from bench.protocols import protocol_for
     from bench.suites.drafts import NewSuite, write_suite
 
+    catalog = where.catalog()
     layers = tuple(dict.fromkeys((*where.layers, *(card.path.parents[2] for card in cards))))
     new = NewSuite(name, tuple(card.id for card in cards), language=language, greeting=True, **rest)
-    path, notes = write_suite(new, layers, where.catalog())
+    path, notes = write_suite(new, layers, catalog, lambda suite, code: protocol_for(suite, code, catalog))
     run = f"bench run {name}" if new.players else f"bench run {name} --player MODEL"
     site = "bench site build" + (" --private" if any(card.private for card in cards) else "")
     for line in (*notes, f"{path}", f"Next: `{run}`, then `{site}`."):

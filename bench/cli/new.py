@@ -33,7 +33,12 @@ def new() -> None:
 @new.command("suite")
 @click.argument("name", metavar="NAME")
 @names("--characters", "--character", "-c", text="Characters to play.")
-@names("--situations", "--situation", "-s", text="Situations (default: all of the language).")
+@names(
+    "--situations",
+    "--situation",
+    "-s",
+    text="Situations (default: all that suit the protocol).",
+)
 @names("--players", "--player", "-p", text="Players that run by default.")
 @names("--judges", "--judge", "-j", text="Judges.")
 @click.option(
@@ -50,11 +55,15 @@ def suite(name: str, where: Places, **rest: Any) -> None:
 
     It is written beside its characters: a suite with private cards becomes private too.
     """
+    from bench.protocols import protocol_for
     from bench.suites.drafts import NewSuite, write_suite
 
     if not rest["characters"]:
         raise click.UsageError("Name the characters with --characters.")
-    path, notes = write_suite(NewSuite(name, **rest), where.layers, where.catalog())
+    catalog = where.catalog()
+    path, notes = write_suite(
+        NewSuite(name, **rest), where.layers, catalog, lambda suite, code: protocol_for(suite, code, catalog)
+    )
     for note in notes:
         click.echo(note)
     player = "" if rest["players"] else " --player MODEL"
@@ -109,7 +118,7 @@ def model(
     catalog = where.catalog()
     made: list[NewModel] = []
     for source in sources:
-        if source.startswith(("http://", "https://")):
+        if "://" in source:
             made += entries_of_server(source, catalog, wanted=model, key_env=key_env)
         else:
             made.append(entry_of_file(Path(source), catalog))

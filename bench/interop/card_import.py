@@ -7,6 +7,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
+from dataclasses import replace as replace_in
 from pathlib import Path
 from typing import Any
 
@@ -63,6 +64,7 @@ def import_card(
         UserError: The file holds no usable card, or the id is taken.
         StorageError: A file cannot be written.
     """
+    choices = replace_in(choices, licence=choices.licence.strip())
     try:
         card = upgraded(read_card(file))
         fields, notes = card_fields(read_data(card), choices, language)

@@ -233,4 +233,14 @@ def _check_suite(path: Path, layers: tuple[Path, ...], catalog: Catalog | None, 
                 protocol_for(suite, language, catalog)
         except CatalogError as error:
             known = report.faulty()
-            report.add(*(fault for fault in (error, *error.others) if _place(fault.where)[0] not in known))
+            faults = [_in_file(fault, path) for fault in (error, *error.others)]
+            report.add(*(fault for fault in faults if _place(fault.where)[0] not in known))
+
+
+def _in_file(fault: CatalogError, path: Path) -> CatalogError:
+    """``fault`` with file and line, where it only names the suite in the file ``path``."""
+    named, _, key = fault.where.partition(": ")
+    if named != f"suite {path.stem}":
+        return fault
+    text = read_tables(path)[1]
+    return CatalogError(fault.what, where=located(path, key.split("."), text), hint=fault.hint)

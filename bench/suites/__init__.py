@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import AfterValidator, Field, field_validator
+from pydantic import AfterValidator, Field, StringConstraints, field_validator
 
 from bench.catalog import Catalog, Sampling
 from bench.errors import CatalogError, each
@@ -79,7 +79,7 @@ class Card(Entry):
     """What the character will not say or do."""
     lorebook: tuple[LoreEntry, ...] = ()
     """Texts that the player gets once the talk mentions them; judges see those that it got."""
-    licence: str = ""
+    licence: Annotated[str, StringConstraints(strip_whitespace=True)] = ""
     """The licence of a card from elsewhere."""
     private: bool = False
     """Neither the card nor any result of it is committed, published or exported. True of every card in a

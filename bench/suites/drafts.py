@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,9 +12,9 @@ import tomli
 from bench.catalog import Catalog
 from bench.errors import CatalogError, UserError
 from bench.files import hide_from_git, write_atomically
-from bench.protocol_facts import facts_of
+from bench.protocol_facts import ProtocolFacts, facts_of
 from bench.slugs import slug
-from bench.suites import Card, Situation, SuiteEntry, load_suite, once, suite_files
+from bench.suites import Card, Situation, Suite, SuiteEntry, load_suite, once, read_entry, suite_files
 from bench.suites.layers import (
     FALLBACK,
     checked_language,
@@ -70,7 +70,7 @@ _TEMPLATES: dict[str, tuple[str, type[Entry]]] = {
 
 @dataclass(frozen=True)
 class NewSuite:
-    """What a new suite plays. An empty language, or no situations, means what there is."""
+    """What a new suite plays. An empty language means the characters' own, no situations all that suit."""
 
     name: str
     characters: tuple[str, ...]
@@ -86,15 +86,23 @@ class NewSuite:
     max_turns: int | None = None
 
 
-def write_suite(new: NewSuite, layers: Sequence[Path], catalog: Catalog) -> tuple[Path, list[str]]:
+def check_new_name(name: str, layers: Sequence[Path]) -> None:
+    """Raise CatalogError unless a new suite can have this name."""
+    taken = suite_files(layers).get(name)
+    if slug(name) != name or taken is not None:
+        fault = f"{name!r} cannot name a new suite" + (f": there is {taken}" if taken else "")
+        raise CatalogError(fault, hint="Use another name: lower-case letters, digits and '-'.")
+
+
+def write_suite(
+    new: NewSuite, layers: Sequence[Path], catalog: Catalog, check: Callable[[Suite, str], object]
+) -> tuple[Path, list[str]]:
     """Write the file of a suite, above the cards that it plays. Returns it, and notes for the user.
 
-    Raises CatalogError if the name is taken, or something it names does not exist.
+    ``check`` gets the suite and its language. Raises CatalogError if the name is taken, something it names
+    does not exist, or ``check`` raises it; then nothing is written.
     """
-    taken = suite_files(layers).get(new.name)
-    if slug(new.name) != new.name or taken is not None:
-        fault = f"{new.name!r} cannot name a new suite" + (f": there is {taken}" if taken else "")
-        raise CatalogError(fault, hint="Use another name: lower-case letters, digits and '-'.")
+    check_new_name(new.name, layers)
     if new.protocol not in protocol_folders(layers):
         raise unknown_name(new.protocol, protocol_folders(layers), "protocol", str(layers[0]))
     facts = facts_of(new.protocol)
@@ -114,13 +122,26 @@ def write_suite(new: NewSuite, layers: Sequence[Path], catalog: Catalog) -> tupl
         raise CatalogError("a suite needs a judge", where=new.name, hint="Name one with --judges.")
     asking = new.interrogator or new.judges[0]
     _check_names((*new.players, asking, *new.judges), catalog.models, "model", str(catalog.path))
-    text = _suite_text(new, language, tuple(new.situations or situations), asking, _templates(new, layers))
+    chosen = new.situations or _playable(situations, facts)
+    text = _suite_text(new, language, chosen, asking, _templates(new, layers))
     entry_from(SuiteEntry, tomli.loads(text), new.name)
     layer = max((cards[name].parents[2] for name in new.characters), key=list(layers).index)
     path = layer / new.protocol / f"{new.name}.toml"
     write_atomically(path, text.encode(), replace=False)
-    load_suite(layers, new.name)
+    try:
+        check(load_suite(layers, new.name), language)
+    except CatalogError:
+        path.unlink()
+        raise
     return path, notes
+
+
+def _playable(situations: Mapping[str, Path], facts: ProtocolFacts) -> tuple[str, ...]:
+    """Those of ``situations`` that need nothing which the protocol lacks."""
+    entries = {name: read_entry(Situation, path, path.parents[2]) for name, path in situations.items()}
+    return tuple(
+        name for name, entry in entries.items() if facts.scripted or not (entry.plants or entry.attacks)
+    )
 
 
 def _check_names(names: Sequence[str], known: Collection[str], kind: str, where: str) -> None:
@@ -135,6 +156,8 @@ def _language_of(characters: Sequence[str], layers: Sequence[Path]) -> str:
     having = [code for code in languages if set(characters) <= entries_in(layers, "characters", code).keys()]
     if len(having) == 1:
         return having[0]
+    known = {name for code in languages for name in entries_in(layers, "characters", code)}
+    _check_names(characters, sorted(known), "character", " and ".join(map(str, layers)))
     fault = f"these characters exist in {', '.join(having)}" if having else "no language has these characters"
     raise CatalogError(fault, where=", ".join(characters), hint="Name the language with --language.")
 
@@ -175,7 +198,9 @@ def _suite_text(
     }
     lines = [f"{key} = {toml_value(value)}" for key, value in head.items() if value not in ("", None)]
     for role, (models, sampling) in roles.items():
-        lines += ["", f"[{role}]", f"models = {toml_value(list(once(models)))}", f"sampling = {sampling}"]
+        lines += ["", f"[{role}]", f"models = {toml_value(list(once(models)))}"]
+        if role != "judge" or not facts_of(new.protocol).judged_in_talk:
+            lines.append(f"sampling = {sampling}")
     lines += ["", f"[languages.{language}]", f"characters = {toml_value(list(once(new.characters)))}"]
     lines += [f"situations = {toml_value(list(once(situations)))}"]
     return "\n".join(lines) + "\n"

@@ -43,6 +43,7 @@ def add_models(
         raise CatalogError("--id and --name are for one model", hint="Choose it with --model.")
     parts: list[str] = []
     added: list[str] = []
+    providers = set(catalog.providers)
     names = Counter([*(str(new.model["name"]) for new in models), *(m.name for m in catalog.models.values())])
     for new in models:
         entry = dict(new.model) | ({"name": name} if name else {})
@@ -57,7 +58,8 @@ def add_models(
             )
             raise CatalogError(fault, where=str(path), hint="Choose another with --id.")
         provider = str(entry["provider"])
-        if new.new_provider and provider not in catalog.providers and not any(provider in p for p in parts):
+        if new.new_provider and provider not in providers:
+            providers.add(provider)
             parts.append(_table("providers", provider, new.new_provider, Provider))
         parts.append(_table("models", key, entry, Model))
         added.append(key)

@@ -20,7 +20,7 @@ from bench.suites.new_models import NewModel, add_models
 from tests.cli.conftest import Bench
 from tests.local.test_gguf_files import gguf_bytes
 from tests.scripted_server import THOUGHT, ScriptedServer
-from tests.tiny import Tiny, bytes_below, edit
+from tests.tiny import ROOT, Tiny, bytes_below, edit
 
 CARD = {
     "spec": "chara_card_v3",
@@ -96,7 +96,8 @@ def test_new_suite_writes_a_suite_that_runs(bench: Bench, tiny: Tiny) -> None:
     ("words", "fault"),
     [
         (["tiny", "-c", "anna", "-j", "strict"], "cannot name a new suite"),
-        (["mine", "-c", "ana", "-j", "strict"], "no language has these characters"),
+        (["mine", "-c", "ana", "-j", "strict"], "Did you mean 'anna'?"),
+        (["mine", "-c", "anna", "-s", "planted", "-j", "strict"], "has no plants and attacks"),
         (["mine", "-c", "ana", "-j", "strict", "-l", "en"], "Did you mean 'anna'?"),
         (["mine", "-c", "anna", "-j", "strct"], "Did you mean 'strict'?"),
         (["mine", "-c", "anna"], "a suite needs a judge"),
@@ -107,9 +108,27 @@ def test_new_suite_writes_a_suite_that_runs(bench: Bench, tiny: Tiny) -> None:
 def test_new_suite_names_a_mistake_and_writes_nothing(
     bench: Bench, tiny: Tiny, words: list[str], fault: str
 ) -> None:
+    plant_in(tiny)
     before = bytes_below(tiny.prompts)
     assert fault in bench("new", "suite", *words, *tiny.options()).fault
     assert bytes_below(tiny.prompts) == before
+
+
+def test_a_new_suite_plays_the_situations_that_its_protocol_can(bench: Bench, tiny: Tiny) -> None:
+    plant_in(tiny)
+    for protocol in ("pingpong_v1", "pingpong_v2", "pingpong_long"):
+        words = ["new", "suite", "my-" + protocol.replace("_", "-"), "-c", "anna", "-j", "strict"]
+        made = bench(*words, "--protocol", protocol, "--prompts", str(ROOT / "prompts"), *tiny.options())
+        assert made.status == 0, made.err
+        scenes = load_suite((ROOT / "prompts", tiny.prompts), words[2]).language("en")
+        assert ("planted" in scenes.situations) == (protocol == "pingpong_long")
+
+
+def plant_in(tiny: Tiny) -> None:
+    """Add a situation that only one protocol can play."""
+    text = tiny.situation_file.read_text(encoding="utf-8")
+    plant = 'plants = [{ turn = 1, fact = "a cat", ask = 2, accept = ["cat"] }]\n'
+    (tiny.situation_file.parent / "planted.toml").write_text(text + plant, encoding="utf-8")
 
 
 def test_new_templates_are_valid_and_marked_as_unfinished(bench: Bench, tiny: Tiny) -> None:
@@ -150,6 +169,14 @@ def test_check_lists_every_fault_with_file_and_line(bench: Bench, tiny: Tiny) ->
     assert ended.status == 1
     faults = json.loads(bench("check", "--format", "json", *tiny.options()).out)["faults"]
     assert len(faults) == len(text.splitlines()) - 1
+
+
+def test_a_fault_that_the_protocol_of_a_suite_finds_has_file_and_line(tiny: Tiny) -> None:
+    edit(tiny.suite_file, "[player]", "[options]\nx = 1\n[player]")
+    (fault,) = check_all((tiny.prompts,), tiny.models).faults
+    place, _, line = fault.where.rpartition(":")
+    assert place == str(tiny.suite_file)
+    assert tiny.suite_file.read_text(encoding="utf-8").splitlines()[int(line) - 1] == "[options]"
 
 
 def test_check_finds_the_same_faults_without_a_second_process(

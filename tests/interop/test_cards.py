@@ -151,7 +151,7 @@ def test_a_card_is_imported_from_every_kind_of_file(prompts: Path, name: str) ->
 
 
 def test_a_card_without_a_licence_is_private(prompts: Path) -> None:
-    card, path, _ = imported(prompts, "a.json", json.dumps(V2).encode())
+    card, path, _ = imported(prompts, "a.json", json.dumps(V2).encode(), licence=" ")
     private = prompts.parent / "private"
     assert card.private
     assert path == private / "characters" / "de" / "kapt-n-holm.toml"
