@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from decimal import Decimal
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BeforeValidator, Field, JsonValue
 
 from bench.errors import CatalogError
+from bench.files import finite
 from bench.records import Openness, PlayerInfo, Role, Usage
 from bench.toml_entries import Entry, checked_id, entry_from, located, read_tables, unknown_name
 
@@ -36,8 +36,7 @@ def _further(keys: dict[str, JsonValue]) -> dict[str, JsonValue]:
     """Reject keys of the body that have a place of their own, and what JSON cannot hold."""
     for key in sorted(keys.keys() & {*RESERVED, *Sampling.model_fields}):
         raise ValueError(f"{key!r} has a place of its own: sampling, or what the suite and the model say")
-    json.dumps(keys, allow_nan=False)  # a ValueError for nan and inf
-    return keys
+    return finite(keys)
 
 
 Price = Annotated[Decimal, BeforeValidator(_decimal), Field(ge=0, allow_inf_nan=False)]

@@ -13,9 +13,9 @@ from functools import lru_cache
 from operator import not_
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, model_validator
 
-from bench.files import indented_json
+from bench.files import finite, indented_json
 
 SCHEMA_VERSION = 1
 """Version of the record formats; files of a newer version are refused, never guessed at."""
@@ -43,10 +43,11 @@ request, for example because the prompt is too long; older records say ``refused
 ``bad_audio``, of failures only: the answer's sound cannot be used."""
 Openness = Literal["open", "closed", "unknown"]
 """Whether a model's weights can be had; ``unknown`` of imported players that models.toml does not have."""
+Plain = Annotated[dict[str, JsonValue], AfterValidator(finite)]
 
 
 def canonical(data: object) -> str:
-    """Canonical JSON text of plain data: UTF-8, sorted keys, two-space indent, newline at the end."""
+    """Canonical JSON: UTF-8, sorted keys, two-space indent, newline at the end."""
     return indented_json(data) + "\n"
 
 
@@ -54,14 +55,14 @@ _COMPACT = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",",
 
 
 def sha256_of(data: object) -> str:
-    """SHA-256 (hex) over compact canonical JSON of plain data: fingerprints and digests are made with it."""
+    """SHA-256 (hex) of plain data as compact canonical JSON."""
     return hashlib.sha256(_COMPACT.encode(data).encode("utf-8")).hexdigest()
 
 
 class Record(BaseModel):
     """Base of all records: frozen, and an unknown key is an error that names it."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True, allow_inf_nan=False)
 
     def plain(self) -> dict[str, Any]:
         """Plain JSON data; fields that are None are left out."""
@@ -119,13 +120,13 @@ class Call(Record):
     model: str
     model_sha256: str | None = None
     """SHA-256 of the model's GGUF file, for local models that have one."""
-    parameters: dict[str, JsonValue]
+    parameters: Plain
     outcome: Outcome
     filtered: Literal["input"] | None = None
     """``input`` if the outcome is ``content_filter`` and the filter blocked what the model was sent."""
     finish_reason: str | None = None
     usage: Usage | None = None
-    cost: str | None = None
+    cost: str | None = Field(default=None, pattern=r"^[0-9]+(\.[0-9]+)?(E[+-]?[0-9]{1,3})?$")
     batch: bool | None = None
     """True where it went through the provider's Batch API, at its price; else left out."""
     seed: int | None = None
@@ -189,7 +190,6 @@ class Cell(Record):
     character: str
     situation: str
     repeat: Repeat = 1
-    """Number of the sample: 2 is the first repeat. Left out where it is 1."""
 
     @property
     def name(self) -> str:
@@ -269,7 +269,7 @@ class Conversation(Cell):
     messages: tuple[Message, ...]
     calls: tuple[Call, ...]
     repairs: tuple[str, ...] = ()
-    """What had to be repaired in the interrogator's replies, as ``turn N: kind``."""
+    """What was repaired in the interrogator's replies, as ``turn N: kind``."""
     failure: Failure | None = None
     digest: str = ""
     """SHA-256 of the record without this field: an edit by hand shows."""
@@ -308,7 +308,7 @@ class TurnVerdict(Record):
     refusal_reason: str = ""
     scores: dict[str, int]
     reasons: dict[str, str] = Field(default_factory=dict)
-    detail: dict[str, JsonValue] | None = None
+    detail: Plain | None = None
     """What else a protocol's judge says on its way to the scores, such as the steps it took."""
     flaws: tuple[Flaw, ...] | None = None
     """The flaws that the judge listed; left out where it was not asked for any."""
@@ -360,7 +360,7 @@ class PlayerInfo(Record):
     parameters_billion: float | None = None
     sha256: str | None = None
     """SHA-256 of the model's GGUF file, for local models that have one."""
-    sampling: dict[str, JsonValue]
+    sampling: Plain
     system_extra: str = ""
 
 

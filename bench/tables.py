@@ -17,6 +17,8 @@ TableWriter = Callable[[Sequence[str], Sequence[Sequence[str]], Container[int]],
 UNKNOWN = "–"
 """How a missing value is shown to people."""
 
+_CONTROL = re.compile(r"\x1b(?!\[[01]m)|[\x00-\x08\x0b-\x1a\x1c-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+"""What steers a terminal, or turns the direction of what follows; bold text does not."""
 _STYLE = re.compile(r"\x1b\[[0-9;]*m")
 _FORMULA_STARTS = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
 _LATEX = {
@@ -30,6 +32,11 @@ _LATEX = {
 def printable(text: str) -> str:
     """``text`` on one line; control, format and other invisible characters become spaces."""
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())
+
+
+def steerless(text: str) -> str:
+    """``text`` of several lines, with a space for each character that steers a terminal; bold text stays."""
+    return _CONTROL.sub(" ", text)
 
 
 def letters(text: str) -> float:
@@ -67,9 +74,9 @@ def text_table(
 ) -> str:
     """Aligned plain text for a terminal; columns in ``left`` are left-aligned, the others right-aligned.
 
-    Cells may be styled by ANSI codes, which take no width.
+    Cells may be bold by ANSI codes, which take no width. Other control characters become spaces.
     """
-    lines = [list(heads), *map(list, rows)]
+    lines = [[steerless(text) for text in line] for line in (heads, *rows)]
     widths = [max(_width(line[n]) for line in lines) for n in range(len(heads))]
     return "".join(
         "  ".join(

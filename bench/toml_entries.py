@@ -68,7 +68,7 @@ def read_tables(
     text = read_text(path, hint, root=root)
     try:
         return _tables(text), text
-    except (tomli.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # also ValueError itself, for a number of 5,000 digits
         fault = f"malformed TOML: {error}" if isinstance(error, ValueError) else "nested too deeply"
         raise CatalogError(fault, where=str(path), hint="Fix the syntax at that place.") from None
 

@@ -360,7 +360,9 @@ def _silence_output() -> None:
 
 
 def _report(line: str, status: int) -> int:
-    click.echo(f"bench: {line}", err=True)
+    from bench.tables import printable
+
+    click.echo(f"bench: {printable(line)}", err=True)
     return status
 
 

@@ -12,7 +12,7 @@ from bench.cli.options import Places, complete_suites, places
 from bench.cli.output import form_of, forms, write
 from bench.records import MOST_REPEATS
 from bench.results import ResultsTree
-from bench.tables import WRITERS, printable, text_table, titled
+from bench.tables import WRITERS, printable, steerless, text_table, titled
 
 if TYPE_CHECKING:
     from bench.catalog import Catalog
@@ -92,7 +92,7 @@ def analyse(
         write("\n".join(_document(analysis, form) for analysis in made.analyses if analysis.rows), output)
         return
     head = f"{made.suite}, {made.language}, version {made.version}, judged by {', '.join(made.judges)}\n"
-    write(head + "".join(f"\n{_text(analysis)}" for analysis in made.analyses), output)
+    write(steerless(head) + "".join(f"\n{_text(analysis)}" for analysis in made.analyses), output)
 
 
 def _catalog(where: Places) -> Catalog | None:

@@ -14,6 +14,7 @@ from bench.cli.options import Places, places
 from bench.cli.output import listing, print_json
 from bench.errors import CatalogError, UserError
 from bench.suites import load_suite, suite_files
+from bench.tables import printable
 
 PIPED_WIDTH = 400
 """Columns where the output is not a terminal: wide enough for any row."""
@@ -36,7 +37,8 @@ def _print(rows: Sequence[Mapping[str, object]], heads: Sequence[str], form: str
 
 
 def _text(value: object) -> str:
-    return ", ".join(map(str, value)) if isinstance(value, list) else "-" if value is None else str(value)
+    texts = value if isinstance(value, list) else ["-" if value is None else value]
+    return printable(", ".join(map(str, texts)))
 
 
 @click.command()

@@ -12,7 +12,7 @@ from bench.cli.options import Own, Places, complete_suites, places, rescoring
 from bench.cli.output import form_of, forms, listing, print_json
 from bench.cli.output import write as write_text
 from bench.errors import UserError
-from bench.tables import WRITERS
+from bench.tables import WRITERS, steerless
 
 if TYPE_CHECKING:
     from bench.boards.loading import LoadedBoard
@@ -148,7 +148,7 @@ def _board_text(loaded: LoadedBoard, form: str, judges_as: JudgesAs | None) -> s
         stale = f"{board.stale.text}{' Redo: `--refresh-stale`.' if board.stale.known else ''}\n"
     table = to_table(board, judges_as) + sampling_line(board) + robust_line(board, judges_as)
     rest = people_table(board) + figures_text(board) + gaps(board) + judge_gaps(board) + remarks(board)
-    return f"{head}{table}{rest}{stale}\n"
+    return steerless(f"{head}{table}{rest}{stale}\n")
 
 
 def _print_left_out(reasons: Iterable[str]) -> None:

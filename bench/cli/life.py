@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import click
 
 from bench.cli.options import Places, places
+from bench.tables import printable
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -34,7 +35,7 @@ def _reasoned(command: F) -> F:
 
 def _report(suite: str, done: Any) -> None:
     for each in done:
-        click.echo(f"{suite} {each.language}: {each.event.text} ({each.records} records)")
+        click.echo(printable(f"{suite} {each.language}: {each.event.text} ({each.records} records)"))
     click.echo(f"Next: `bench board {suite} --write`, then `bench commit-results`.")
 
 

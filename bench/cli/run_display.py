@@ -18,6 +18,7 @@ from bench.results.facts import standing_out
 from bench.run.jobs import Job
 from bench.run.plan import Plan, estimate
 from bench.run.progress import Listener, RunReport, duration, money
+from bench.tables import printable
 
 PLAIN_SECONDS = 5.0
 """Between two plain lines."""
@@ -90,7 +91,7 @@ class RunDisplay(Listener):
         click.echo(line)
 
     def warning(self, message: str) -> None:
-        self._print(f"bench: {message}")
+        self._print(f"bench: {printable(message)}")
 
     def _show(self) -> None:
         if not quiet() and self._console.is_terminal:

@@ -30,6 +30,7 @@ from bench.run.jobs import Job, Part, missing_keys, plan_suite
 from bench.run.plan import RoleCost, estimate
 from bench.run.prices import Spending
 from bench.run.progress import RunReport, short
+from bench.tables import printable
 
 
 @click.command()
@@ -49,7 +50,7 @@ def plan(suite: str, compare: bool, form: str, where: Places, **options: Any) ->
         print_plan(suite, where, options, form)
         return
     part = {name: value for name, value in options.items() if name in Part.__dataclass_fields__}
-    console = Console()
+    console = Console(markup=False)  # names of judges may come from anybody
     jobs = plan_suite(suite, Part(**part), where.results, where.models, where.layers)
     if form == "json":
         print_json([_as_json(job) for job in jobs])
@@ -58,7 +59,7 @@ def plan(suite: str, compare: bool, form: str, where: Places, **options: Any) ->
         console.print(f"{job.name}: {', '.join(job.players)}", highlight=False)
         for line in states(job.plan):
             console.print(f"  {line}", highlight=False)
-        if others := job.other_judges:
+        if others := [printable(name) for name in job.other_judges]:
             named = " ".join(f"--judge {name}" for name in others)
             console.print(
                 f"  Not planned: judgements by {', '.join(others)}, which the suite does not name. Plan them:"

@@ -221,14 +221,20 @@ class ResultsTree:
         return [read_record(Judgement, path, self.root).judge for path in first if path is not None]
 
     def conversation(self, cell: Cell) -> Conversation | None:
-        """The conversation of a cell, or None if it does not exist yet."""
+        """The conversation of a cell, or None if it does not exist yet. Raises RecordError."""
         path = self.conversation_path(cell)
-        return read_record(Conversation, path, self.root) if path.exists() else None
+        if not path.exists():
+            return None
+        record = read_record(Conversation, path, self.root)
+        return _placed(record, path, self.conversation_path(record))
 
     def judgement(self, cell: Cell, judge: str) -> Judgement | None:
-        """A judge's judgement of a cell, or None if it does not exist yet."""
+        """A judge's judgement of a cell, or None if it does not exist yet. Raises RecordError."""
         path = self.judgement_path(cell, judge)
-        return read_record(Judgement, path, self.root) if path.exists() else None
+        if not path.exists():
+            return None
+        record = read_record(Judgement, path, self.root)
+        return _placed(record, path, self.judgement_path(record, record.judge))
 
     def read_audio(self, cell: Cell, audio: Audio) -> bytes:
         """The sound file of a message. Raises StorageError if it is missing or has other bytes."""
@@ -321,6 +327,14 @@ class ResultsTree:
         except OSError as error:
             raise storage_error(error, path) from None
         return write_atomically(path, data, replace=replace)
+
+
+def _placed(record: T, path: Path, due: Path) -> T:
+    """``record``, read from ``path``. Raises RecordError if it belongs elsewhere."""
+    if path != due:
+        hint = "Restore the file from version control, or delete it and run again."
+        raise RecordError(f"holds the record of {due}", where=str(path), hint=hint)
+    return record
 
 
 def sounds_of(conversation: Conversation) -> list[Audio]:

@@ -15,6 +15,7 @@ from bench.errors import CatalogError
 from bench.prompts import PromptSet
 from bench.protocol_facts import facts_of
 from bench.protocols import protocol_for
+from bench.slugs import slug
 from bench.suites import Card, Situation, SuiteEntry, read_suite, suite_files
 from bench.suites.drafts import UNFINISHED
 from bench.suites.layers import entries_in, existing_layers, protocol_folders
@@ -141,7 +142,7 @@ def _names(
     languages = tables.get("languages")
     for language, selection in languages.items() if isinstance(languages, dict) else ():
         for kind, (what, _) in _ENTRIES.items():
-            known = entries_in(layers, kind, str(language))
+            known = entries_in(layers, kind, language) if slug(language) == language else {}
             for name in _list(selection, kind) if known else ():
                 if name not in known:
                     yield unknown_name(name, known, what, located(path, ("languages", language, kind), text))

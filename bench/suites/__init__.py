@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -36,7 +37,7 @@ from bench.suites.rotation import Rota, Scene, rota_of
 from bench.suites.scripts import Script
 from bench.toml_entries import Entry, checked_id, entry_from, located, read_tables, unknown_name
 
-FOLDER = r"^(?:[a-z0-9][a-z0-9-]*)?$"
+FOLDER = r"^(?:[a-z0-9][a-z0-9-]{0,59})?$"
 """What a suite may call the folder of its templates."""
 
 E = TypeVar("E", bound=Entry)
@@ -335,7 +336,7 @@ def _scenes(entry: SuiteEntry, path: Path, text: str, layers: tuple[Path, ...], 
     selection, prompts = entry.languages[language], path.parents[1]
     where = located(path, ("languages", language), text)
     check_templates(layers, path.parent.name, entry.templates, language, where)
-    if (path.parent / selection.items).is_dir() and selection.items:
+    if selection.items and os.path.isdir(path.parent / selection.items):  # noqa: PTH112 - too long is no error
         cards = _cards(layers, language, selection, path)
         probes = each(lambda card: read_probes(path.parent / selection.items, card, prompts), cards)
         return SceneSet(language, cards=cards, items=tuple(itertools.chain.from_iterable(probes)))
