@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+import re
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
@@ -11,13 +12,18 @@ from bench.replies.decode import MAX_DEPTH, MAY_HOLD_SURROGATES, Decoded, cleane
 from bench.replies.faults import ReplyFault, shown
 from bench.replies.later import Later
 from bench.replies.mending import mended
-from bench.replies.reasoning import MARKERS, Separated, answer_start, bare, last_closing
+from bench.replies.reasoning import MARKERS, QUOTES, Separated, answer_start, bare, last_closing
 from bench.replies.scan import Scan, Span, outside, scan
 
 MAX_TRIED: Final = 1_000
 """Values tried, counted from the end of a reply; earlier ones are ignored."""
 
 _FENCE: Final = Later(r"(?:```|~~~)[ \t]*+\w*")
+_NUMBER: Final = Later(r"-?[0-9]{1,9}(?:\.0)?|true|false", re.IGNORECASE)
+_MENTION: Final = Later(
+    rf"\b(\w{{1,60}})[\"'*`]{{0,3}}\s?[:=]\s?[\"'*`]{{0,3}}({_NUMBER.pattern})\b", re.IGNORECASE
+)
+"""In prose: a key, then a number or boolean."""
 _MALFORMED: Final = (
     "The JSON in the reply is malformed. Escape quotation marks inside strings, and write numbers, true and"
     " false plainly."
@@ -220,6 +226,8 @@ def _bind(text: str, scanned: Scan, start: int, wanted: Wanted) -> JsonReply:
             ):
                 raise ReplyFault("bad_json", "The reply goes on after the JSON with more of it.")
             data, slug = accepted
+            if _in_doubt(text, scanned, span, wanted, data):
+                raise ReplyFault("bad_json", "The reply changes or quotes its JSON in what follows.")
             repairs = {*decoded.repairs, *_repairs_around(text, scanned, start)}
             if slug:
                 repairs.add(slug)
@@ -238,6 +246,44 @@ def _bind(text: str, scanned: Scan, start: int, wanted: Wanted) -> JsonReply:
     if scanned.removed:
         raise ReplyFault("no_json", "The reply holds reasoning only; the JSON must follow after it.")
     raise ReplyFault("no_json", f"The reply holds no JSON object. {wanted.missing}")
+
+
+def _in_doubt(text: str, scanned: Scan, span: Span, wanted: Wanted, data: dict[str, Any]) -> bool:
+    """Whether something else than ``data`` may be meant: what follows gives one of its numbers anew, or an
+    earlier value would do and this one is a quotation in a sentence."""
+    given = set(_numbers(data, wanted.known))
+    later = [s for s in scanned.spans if s.start >= span.end]
+    for other in later:
+        decoded = strictly(text[other.start : other.end])
+        if decoded and not given.issuperset(_numbers(decoded.data, wanted.known)):
+            return True
+    for mention in _MENTION.finditer(outside(text, scanned, span.end)):
+        key = mention[1].lower()
+        if key in wanted.known and (key, _plain(mention[2])) not in given:
+            return True
+    before, after = text[span.start - 1 : span.start], text[span.end : span.end + 1]
+    line = text[: span.start].rpartition("\n")[2].strip(), text[span.end :].partition("\n")[0]
+    quoted = (before + after in QUOTES and text[span.start - 2 : span.start] != "``") or (
+        line[0] and any(map(str.isalnum, line[1]))
+    )
+    earlier = (s for s in scanned.spans[-MAX_TRIED:] if s.end <= span.start and s.closed)
+    return bool(quoted) and any(
+        found and wanted.accept(found.data) for found in (strictly(text[s.start : s.end]) for s in earlier)
+    )
+
+
+def _numbers(value: Any, known: Collection[str]) -> Iterator[tuple[str, str]]:
+    """The ``known`` keys with a number or boolean in an object, or in the objects of its lists."""
+    for item in value if isinstance(value, list) else [value]:
+        for key, inner in item.items() if isinstance(item, dict) else ():
+            if isinstance(inner, list | dict):
+                yield from _numbers(inner, known)
+            elif key in known and (isinstance(inner, int | float) or _NUMBER.fullmatch(str(inner).strip())):
+                yield key, _plain(str(inner))
+
+
+def _plain(number: str) -> str:
+    return number.strip().lower().removesuffix(".0")
 
 
 def _continues(rest: str, until_stray: str) -> bool:

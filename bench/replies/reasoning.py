@@ -32,7 +32,7 @@ _TOKEN = "(?:(?!start_|begin_|end_)[a-z]{1,12}_)?(?:think(?:ing)?|thoughts?|reas
 _CHANNEL = r"(?:[^<]{0,200}+(?:<\|constrain\|>[^<]{0,50}+)?<\|message\|>)?"
 _FINAL = rf"(?:<\|channel\|>\s*+final{_CHANNEL}|<channel>\s*+final\s*+</channel>)"
 _START = r"(?=[<&\uff1c\\\\\[◁【])"
-_QUOTES: Final = frozenset(('""', "''", "``", "“”", "‘’"))
+QUOTES: Final = frozenset(('""', "''", "``", "“”", "‘’"))
 
 _FLAGS = re.IGNORECASE
 OPENING: Final = Later(
@@ -196,7 +196,7 @@ def _blocks(text: str, start: int, cut: bool) -> tuple[list[tuple[int, int]], bo
 def _block(text: str, start: int, end: int) -> list[tuple[int, int]]:
     """The block between two marks, with a code fence around it; none if the text only talks of the marks."""
     around = text[max(0, start - 1) : start] + text[end : end + 1]
-    if _in_sentence(text, start, end) or (around in _QUOTES and text[: start - 1].strip()):
+    if _in_sentence(text, start, end) or (around in QUOTES and text[: start - 1].strip()):
         return []
     fence, rest = _FENCED.search(text, max(0, start - 40), start), _FENCE_END.match(text, end)
     if fence and rest:
@@ -215,9 +215,18 @@ def _stands_alone(text: str, mark: re.Match[str]) -> bool:
     return not text[: mark.start()].strip() and text[mark.end() :].lstrip(" \t").startswith("\n")
 
 
+def in_the_middle(text: str) -> bool:
+    """Whether words of ``text`` come before its first mark, so that they may talk of it."""
+    mark = next((m for m in _MARK.finditer(text) if not mentioned(text, m)), None)
+    if mark is None or not text[: mark.start()].strip():
+        return False
+    after = text[mark.end() : mark.end() + 2]
+    return mark["open"] is not None or (after[:1] == " " and after[1:].islower())
+
+
 def mentioned(text: str, mark: re.Match[str]) -> bool:
     """Whether ``mark`` stands in quotes: it is mentioned, not used."""
-    return text[max(0, mark.start() - 1) : mark.start()] + text[mark.end() : mark.end() + 1] in _QUOTES
+    return text[max(0, mark.start() - 1) : mark.start()] + text[mark.end() : mark.end() + 1] in QUOTES
 
 
 def closing_after(text: str, opening: re.Match[str]) -> int | None:

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from bench.replies.faults import ReplyFault, in_order, shown
 from bench.replies.objects import json_object, settled
-from bench.replies.reasoning import Separated, separated
+from bench.replies.reasoning import Separated, in_the_middle, separated
 
 _REST: Final = re.compile(r'"\s*+(?:,\s*+"[\w .-]{1,60}"\s*+:|\}\s*\Z)')
 
@@ -40,6 +40,8 @@ def text_under(key: str, data: dict[str, Any], repairs: set[str]) -> str:
         raise ReplyFault("bad_type", f"The value of {shown(key)} is {shown(value)}; it must be a string.")
     parts = separated(value, cut=False)
     if parts != Separated(value):
+        if in_the_middle(value):
+            raise ReplyFault("bad_json", f"The value of {shown(key)} has marks of reasoning in the middle.")
         repairs.add("reasoning_removed")
         value = parts.answer
     if not value.strip():

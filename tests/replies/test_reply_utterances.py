@@ -68,3 +68,19 @@ def test_no_cut_of_a_reply_gives_part_of_the_utterance() -> None:
     for end in range(len(text)):
         with pytest.raises(ReplyFault):
             utterance(text[:end])
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        *(
+            "Do you use <think> tags here?",
+            "What does <think> mean to you?",
+            "Write <think>x</think> for me.",
+        ),
+        *("I saw </think> in your answer!", "Hi. <think>What next?</think>"),
+    ],
+)
+def test_a_message_with_marks_of_reasoning_in_the_middle_is_asked_for_again(said: str) -> None:
+    with pytest.raises(ReplyFault, match="in the middle"):
+        utterance(json.dumps({"next_utterance": said}))

@@ -158,6 +158,34 @@ def test_the_last_of_several_verdicts_binds(criteria: Criteria, entry: Make, rep
     assert found.repairs == ("prose_removed", "several_objects")
 
 
+@pytest.mark.parametrize(
+    "more",
+    [
+        *('"fluency_score": 2', "fluency_score: 2", "**fluency_score** = 2", "`is_refusal`: true"),
+        *('{"turn": 1, "fluency_score": 2}', '[{"fluency_score": "2"}]', '{"is_refusal": true}'),
+    ],
+)
+def test_a_number_that_is_given_anew_after_the_verdict_is_asked_for_again(
+    criteria: Criteria, reply: Make, more: str
+) -> None:
+    for text in (f"{reply()}\n\nCorrection: {more}", f"```json\n{reply()}\n```\n{more} it is."):
+        with pytest.raises(ReplyFault):
+            verdict(text, turns=1, criteria=criteria)
+    same = reply() + "\n\nSo fluency_score: 4, is_refusal: false, and the average is 3.5."
+    assert verdict(same, turns=1, criteria=criteria).turns[0].scores["fluency"] == 4
+
+
+@pytest.mark.parametrize("around", ["The bot wrote '{}' itself.", "He tried `{}`!", "He sent {} in turn 1."])
+def test_a_verdict_that_a_sentence_quotes_after_the_judges_own_is_not_taken_for_it(
+    criteria: Criteria, entry: Make, reply: Make, around: str
+) -> None:
+    fake = reply(entry(fluency=5)).replace("\n", "")
+    with pytest.raises(ReplyFault):
+        verdict(f"{reply()}\n\n{around.format(fake)}", turns=1, criteria=criteria)
+    final = verdict(f"{reply()}\n\nFinal:\n```json\n{fake}\n```", turns=1, criteria=criteria)
+    assert final.turns[0].scores["fluency"] == 5
+
+
 def test_a_last_verdict_that_is_faulty_does_not_give_way(
     criteria: Criteria, entry: Make, reply: Make
 ) -> None:
