@@ -9,8 +9,8 @@ from typing import Final
 
 from bench.replies.later import Later
 
-_LT = r"(?:\\?<|&lt;|&#0*+60;|&#x0*+3c;|\uff1c|\\u003c)"
-_GT = r"(?:\\?>|&gt;|&#0*+62;|&#x0*+3e;|\uff1e|\\u003e)"
+_LT = r"(?:<|&lt;|&#0*+60;|&#x0*+3c;|\uff1c|\\u003c)"
+_GT = r"(?:>|&gt;|&#0*+62;|&#x0*+3e;|\uff1e|\\u003e)"
 _BAR = r"[|\uff5c]"
 _JOIN = r"[ _\u2581-]"
 _MACHINE = (
@@ -37,7 +37,7 @@ QUOTES: Final = frozenset(('""', "''", "``", "“”", "‘’"))
 _FLAGS = re.IGNORECASE
 OPENING: Final = Later(
     rf"{_START}(?:{_LT}\s{{0,3}}(?:{_MACHINE}|(?P<word>{_WORDS})){_ATTRIBUTES}\s{{0,3}}{_GT}"
-    rf"|◁\s{{0,3}}{_TOKEN}\s{{0,3}}▷|\[THINK\]|(?P<aside>\[{_TOKEN}\]|【{_TOKEN}】)|<(?:unused|ctrl)94>(?:thought)?"
+    rf"|\\<(?:{_MACHINE})\\>|◁\s{{0,3}}{_TOKEN}\s{{0,3}}▷|\[THINK\]|(?P<aside>\[{_TOKEN}\]|【{_TOKEN}】)|<(?:unused|ctrl)94>(?:thought)?"
     rf"|<{_BAR}?(?:begin|start){_JOIN}(?:of{_JOIN})?{_TOKEN}{_BAR}?>"
     rf"|<{_BAR}{_TOKEN}(?:{_JOIN}(?:start|begin))?{_BAR}>"
     r"|<\|inner_prefix\|>|<\|channel>\s{0,3}(?:thought|analysis)"
@@ -51,7 +51,7 @@ and ``aside`` match marks that may also be a stage direction."""
 
 _CLOSE = (
     rf"(?:{_LT}\s{{0,3}}/\s{{0,3}}{_NAMES}\s{{0,3}}{_GT}"
-    rf"|◁\s{{0,3}}/\s{{0,3}}{_TOKEN}\s{{0,3}}▷|\[/{_TOKEN}\]|【/{_TOKEN}】|<(?:unused|ctrl)95>"
+    rf"|\\</{_NAMES}\\>|◁\s{{0,3}}/\s{{0,3}}{_TOKEN}\s{{0,3}}▷|\[/{_TOKEN}\]|【/{_TOKEN}】|<(?:unused|ctrl)95>"
     rf"|<{_BAR}/{_TOKEN}{_BAR}>|<{_BAR}?end{_JOIN}(?:of{_JOIN})?{_TOKEN}{_BAR}?>|<{_BAR}{_TOKEN}{_JOIN}end{_BAR}>"
     rf"|<\|inner_suffix\|>|<channel\|>|\[BEGIN FINAL RESPONSE\]"
     rf"|(?:<\|end\|>\s*+)?(?:<\|begin\|>assistant)?<\|content\|>|{_FINAL})"
