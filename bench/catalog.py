@@ -35,7 +35,7 @@ def _decimal(value: object) -> object:
 def _further(keys: dict[str, JsonValue]) -> dict[str, JsonValue]:
     """Reject keys of the body that have a place of their own, and what JSON cannot hold."""
     for key in sorted(keys.keys() & {*RESERVED, *Sampling.model_fields}):
-        raise ValueError(f"{key!r} has a place of its own: sampling, or what the suite and the model say")
+        raise ValueError(f"{key!r} does not belong here: set it in sampling, the suite or the entry itself")
     return finite(keys)
 
 

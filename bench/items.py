@@ -72,7 +72,7 @@ def read_probes(folder: Path, character: str, root: Path) -> list[Item]:
         raise CatalogError(fault, where=where, hint=hint)
     probes = tables.get("probe", [])
     if not isinstance(probes, list) or not all(isinstance(table, dict) for table in probes):
-        raise CatalogError("probe: no list of tables", where=located(path, ["probe"], text), hint=hint)
+        raise CatalogError("probe is not a list of tables", where=located(path, ["probe"], text), hint=hint)
     seen: set[str] = set()
     starts = [n for n, line in enumerate(text.split("\n"), 1) if _PROBE.match(line)]
     lines = starts if len(starts) == len(probes) else [0] * len(probes)

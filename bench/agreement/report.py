@@ -81,7 +81,7 @@ def agreement_of(
 ) -> Agreement:
     """Measure everything. Raises UserError if the sample is empty or an ensemble has an unknown judge."""
     if panel.items.empty:
-        raise UserError("the sample holds no item", where=panel.name)
+        raise UserError("the sample is empty", where=panel.name)
     items, players = panel.items["item"].tolist(), panel.items["player"]
     if unit == "players" and players.isna().any():
         raise UserError(

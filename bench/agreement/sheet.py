@@ -93,7 +93,7 @@ def sheet_panel(path: Path, columns: SheetColumns) -> Panel:
         if (known := groups.setdefault(line.item, line.group)) != line.group:
             raise UserError(f"{line.item!r} belongs to {known!r} and to {line.group!r}", where=where)
     if not lines:
-        raise UserError("holds no line below its heading", where=str(path))
+        raise UserError("has no lines below its heading", where=str(path))
     items = [(item, group, None, None, 1) for item, group in groups.items()]
     judged = _long(lines.values(), "judge")
     empty = judged.loc[judged["score"].isna(), "judge"].value_counts()

@@ -103,7 +103,7 @@ def load_guideline(prompts: Path, language: str) -> Guideline:
     if not path.is_file():
         known = ", ".join(sorted(file.stem for file in folder.glob("*.toml"))) or "none"
         raise CatalogError(
-            f"there is no guideline in {language!r}",
+            f"no guideline in language {language!r}",
             where=str(folder),
             hint=f"Write {language}.toml there, or choose another with --guideline: {known}.",
         )

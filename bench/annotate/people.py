@@ -106,10 +106,10 @@ class People:
         for mark in marks:
             if mark.number in known and mark.matches(*known[mark.number]) is False:
                 raise UserError(
-                    f"annotation {mark.number} is another one than before: this is another Label Studio",
+                    f"annotation {mark.number} is not the one of before: this is another Label Studio",
                     where=str(self._path.parent),
-                    hint="Every Label Studio counts from 1. Name this one with --server, by any name that you"
-                    " use for no other, and import files of several servers one by one.",
+                    hint="Every Label Studio counts from 1. Name this one with --server (any name that no"
+                    " other has), and import files of several servers one by one.",
                 )
             if mark.unique_id or mark.created:
                 known[mark.number] = (mark.unique_id, mark.created)

@@ -125,7 +125,7 @@ def save_new_study(results: Path, file: StudyFile, *, private: bool = False) -> 
     """
     if find_study(results, file.study) not in (None, file):
         raise UserError(
-            f"there is another study {file.study!r}",
+            f"another study {file.study!r} exists",
             where=str(study_folder(results, file.study)),
             hint="Choose another name, or delete this folder.",
         )

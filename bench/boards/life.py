@@ -34,7 +34,7 @@ def _boards_of(tree: ResultsTree, suite: str, languages: Sequence[str], player: 
     """The player by language, in those of ``languages`` (default: all) that have it. Raises UserError."""
     if tree.is_table(suite):
         hint = "Import the scores again with --replace."
-        raise UserError("published scores are replaced as a whole", where=suite, hint=hint)
+        raise UserError("published scores can only be replaced as a whole", where=suite, hint=hint)
     found: dict[str, PlayerInfo] = {}
     names: set[str] = set()
     for _, language in tree.boards(suite):
@@ -53,7 +53,7 @@ def _checked(reason: str, day: str) -> tuple[str, str]:
     """The reason on one line, and the day. Raises UserError."""
     reason = " ".join("".join(c if c.isprintable() else " " for c in reason).split())
     if not 1 <= len(reason) <= 1000:
-        hint = "Say why with --reason, in a sentence."
+        hint = "Give the reason in a sentence: --reason TEXT."
         raise UserError("the reason is empty" if not reason else "the reason is too long", hint=hint)
     try:
         return reason, date.fromisoformat(day).isoformat() if day else date.today().isoformat()
@@ -137,7 +137,7 @@ def rename_player(
     for language in boards:
         if tree.player_folder(suite, language, to).exists():
             where = str(tree.player_folder(suite, language, to))
-            raise UserError(f"there is a player {to!r} already", where=where, hint="Choose another id.")
+            raise UserError(f"player {to!r} already exists", where=where, hint="Choose another id.")
     entry = catalog.models.get(to) if catalog else None
     done = []
     for language, info in boards.items():

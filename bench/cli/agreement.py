@@ -180,5 +180,5 @@ def _table(
     from bench.agreement.sheet import SheetColumns, sheet_panel
 
     if not _names(human) or not _names(judges):
-        raise UserError("--table needs --human and --judges", hint="Name columns of it, as in --human anna.")
+        raise UserError("--table needs --human and --judges", hint="Name its columns, such as --human anna.")
     return sheet_panel(Path(path), SheetColumns(_names(human), _names(judges), criterion, item, group))

@@ -39,7 +39,7 @@ def print_import(study: str, reading: Reading, report: MergeReport | None) -> No
         f" {len(reading.problems)} problems"
     )
     if reading.drafts:
-        click.echo(f"{reading.drafts} drafts were never handed in: left out")
+        click.echo(f"{reading.drafts} unsubmitted drafts were left out")
     print_counts(report.counts)
     if any(not problem.place for problem in reading.problems):
         sys.exit(1)

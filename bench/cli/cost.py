@@ -48,9 +48,9 @@ def cost(
     rows = _rows(tree, suite_name, languages, players)
     if not rows:
         raise UserError(
-            "no results" + (f" of suite {suite_name!r}" if suite_name else "") + " that were asked for",
+            "no matching results" + (f" of suite {suite_name!r}" if suite_name else ""),
             where=str(where.results),
-            hint="`bench run SUITE` makes some; without --language and --player all are counted.",
+            hint="Run the suite first (`bench run SUITE`), or leave out --language and --player.",
         )
     click.echo({"table": _table, "json": _json, "csv": cost_csv}[form](rows), nl=False)
 

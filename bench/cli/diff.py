@@ -45,7 +45,7 @@ def diff(
     16 such scenes and 6 such players. Its error is part of every interval across versions.
     """
     if (since is None) == (against is None):
-        raise UserError("one of --since and --against is needed", hint="Example: `--since HEAD~1`.")
+        raise UserError("--since or --against is needed", hint="Example: `--since HEAD~1`.")
     from bench.boards.diff import board_diff, boards_then
     from bench.boards.loading import all_suites, load_board
     from bench.boards.versions import version_link

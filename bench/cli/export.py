@@ -97,7 +97,7 @@ def export(
             click.echo(f"{column:<{width}}{meaning}")
         return
     if form in FOLDER_FORMS and output is None:
-        raise click.UsageError(f"{form} is a folder: name it with --output.")
+        raise click.UsageError(f"{form} writes a folder: name it with --output.")
     if suite_name is None and form != "store":
         raise click.UsageError("Missing argument 'SUITE'.")
     tree = where.evidence(suite_name, languages, public=not private)

@@ -42,10 +42,10 @@ class Asked:
         if self.reach is not None:
             goal_of(self.reach)
             if not self.design:
-                raise UserError("--reach is the goal of --design", hint="Add --design, or leave it out.")
+                raise UserError("--reach needs --design", hint="Add --design, or leave out --reach.")
         if self.own != Own() and not self.own.rescore:
             raise UserError(
-                "--refusals, --character, --kind and --no-length-rule belong to --rescore",
+                "--refusals, --character, --kind and --no-length-rule need --rescore",
                 hint="Add --rescore.",
             )
         asked = {
@@ -56,20 +56,20 @@ class Asked:
         }
         if write and (weights is not None or judges or any(asked.values())):
             raise UserError(
-                "--write keeps the board that the suite publishes",
+                "--write stores only the suite's own board",
                 hint=f"Leave out {', '.join(asked)}, --weights and --judge, or --write.",
             )
         given = [name for name, on in asked.items() if on]
         if len(given) > 1:
-            raise UserError(f"{' and '.join(given)} print different things", hint="Ask for one of them.")
+            raise UserError(f"{' and '.join(given)} cannot be combined", hint="Choose one of them.")
         if given and (form in WRITERS or (form == "csv" and (self.separate or self.design))):
             raise UserError(f"{given[0]} has no {form} form", hint="Choose --format table or json.")
         if (self.design or self.own.rescore) and self.judges_as:
-            raise UserError(f"{given[0]} shows both kinds of error", hint="Leave out --judges-as.")
+            raise UserError(f"{given[0]} already shows both", hint="Leave out --judges-as.")
         if self.judges_as and (self.compare or write or form == "csv"):
             raise UserError(
-                "--judges-as is for the table, and for --separate",
-                hint="Leave it out: JSON and --write hold both kinds, the rest has neither.",
+                "--judges-as works only for the table and --separate",
+                hint="Leave it out: JSON and --write always hold both.",
             )
         if self.compare and weights is not None:
             raise UserError("--compare-methods tries the weightings itself", hint="Leave out --weights.")

@@ -71,7 +71,9 @@ def form_of(form: str | None, output: Path | None, allowed: Sequence[str]) -> st
         raise UserError(fault, where=str(output), hint=f"Use one of {', '.join(known)}.")
     if form is not None and form not in meant:
         hint = f"Name a {meant[0]} file, or leave --format out."
-        raise UserError(f"the suffix {output.suffix!r} is not that of {form}", where=str(output), hint=hint)
+        raise UserError(
+            f"the suffix {output.suffix!r} does not match format {form}", where=str(output), hint=hint
+        )
     return form or meant[0]
 
 

@@ -101,7 +101,7 @@ def _print_costs(console: Console, job: Job) -> None:
     console.print(table)
     console.print(f"  {_total(costs)}", highlight=False)
     if thought := [f"~{short(row.reasoning_tokens)} ({row.model})" for row in costs if row.reasoning_tokens]:
-        console.print(f"  Reasoning among the tokens out: {', '.join(thought)}", highlight=False)
+        console.print(f"  Tokens out include reasoning: {', '.join(thought)}", highlight=False)
     if silent := sorted({row.model for row in costs if row.reasoning_tokens is None}):
         console.print(
             f"  Not counted: the reasoning of {', '.join(silent)}, whose length is unknown. Set"

@@ -70,7 +70,7 @@ def index(output: str, where: Places) -> None:
     report = index_talks(where.results, Path(output))
     click.echo(
         f"{report.conversations} conversations indexed in {report.seconds:.1f} s, {report.size / 1e6:.1f} MB"
-        + (f"; {report.cut} of them are long, so only their beginnings" if report.cut else "")
+        + (f"; of {report.cut} long ones only the beginning" if report.cut else "")
     )
 
 

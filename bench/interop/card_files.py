@@ -105,7 +105,7 @@ def _parsed(data: bytes) -> dict[str, Any]:
 def _number(text: str) -> float:
     """A number that JSON can hold; Python would read `1e999` as infinite, which JSON cannot say."""
     if not math.isfinite(float(text)):
-        raise ValueError(f"{text:.40} is not a number that a file can hold")
+        raise ValueError(f"the number {text:.40} is too large")
     return float(text)
 
 

@@ -80,7 +80,7 @@ def import_card(
     again = taken == path and holds(path, text.encode())  # the same card, with the same options
     if taken is not None and not again and not (replace and taken == path):
         hint = "Name another id with --name" + (", or use --replace." if taken == path else ".")
-        raise UserError(f"there is a card {identity!r} already: {taken}", where=str(file), hint=hint)
+        raise UserError(f"card {identity!r} already exists: {taken}", where=str(file), hint=hint)
     if len(text.encode()) > MOST_TEXT:
         raise UserError(f"its texts are larger than {MOST_TEXT // 1024**2} MB", where=_printable(str(file)))
     settled(entry_from(Card, tomli.loads(text), str(file)), str(file), "")

@@ -48,7 +48,7 @@ def every_eval_files(
     if any(loaded.source is not None for loaded in boards):
         hint = "Export a table: -o x.csv."
         raise UserError(
-            "another project published these scores, and may exchange them", where=title, hint=hint
+            "another project published these scores, so only it can exchange them", where=title, hint=hint
         )
     made = os.environ.get("SOURCE_DATE_EPOCH", "")
     now = made if made.isdecimal() else str(int(time.time()))

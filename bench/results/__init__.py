@@ -115,7 +115,7 @@ class ResultsTree:
         """Raise UserError for a hidden suite."""
         if slug(suite) in self.hidden:
             mark = self.root / slug(suite) / ".gitignore"
-            hint = "--private takes them all the same, for you alone. If the card has a licence, write it"
+            hint = "Pass --private to include them, for yourself only. If the card has a licence, write it"
             hint += f" into its file in place of `private = true`, and delete {mark}."
             fault = "it plays a card without a licence, so its results are not published"
             raise UserError(fault, where=f"suite {suite}", hint=hint)

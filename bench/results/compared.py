@@ -109,7 +109,7 @@ def read_compared(tree: ResultsTree, name: str) -> ComparedTable:
         raise RecordError("the lines do not match the digest in source.toml", where=str(path), hint=hint)
     heads, rows = csv_rows(data, str(path))
     if tuple(heads) != ComparedLine._fields:
-        raise RecordError(f"has the columns {', '.join(heads)}", where=str(path))
+        raise RecordError(f"unexpected columns: {', '.join(heads)}", where=str(path))
     lines = [_line(row, f"{path}:{number}") for number, row in rows]
     return ComparedTable(name, source, tuple(sorted(lines)))
 

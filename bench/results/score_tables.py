@@ -214,7 +214,7 @@ def _table(folder: Path, root: Path, source: ScoreSource, stamp: tuple[int, ...]
     heads, rows = csv_rows(data, str(path))
     if tuple(heads) not in (SCENE_FIELDS, GRID_FIELDS):
         hint = f"The columns must be {', '.join(SCENE_FIELDS)}. Make the file with `bench import scores`."
-        raise RecordError(f"has the columns {', '.join(heads)}", where=str(path), hint=hint)
+        raise RecordError(f"unexpected columns: {', '.join(heads)}", where=str(path), hint=hint)
     return ScoreTable(folder.name, source, checked_lines(rows, heads, source.scale, str(path)))
 
 

@@ -196,7 +196,7 @@ def read_study(results: Path, study: str) -> StudyFile:
     path = study_folder(results, study) / "study.json"
     if not path.exists():
         raise UserError(
-            f"there is no study {study!r}",
+            f"no study {study!r}",
             where=str(results / HUMAN),
             hint=did_you_mean(study, studies(results))
             or f"Studies: {', '.join(studies(results)) or 'none yet'}. `bench annotate sample` draws one.",
@@ -205,7 +205,7 @@ def read_study(results: Path, study: str) -> StudyFile:
     if file.study != study:
         raise RecordError(f"belongs to study {file.study!r}", where=str(path), hint="Move it back.")
     if len({item.item for item in file.items}) != len(file.items):
-        raise RecordError("names an item twice", where=str(path))
+        raise RecordError("has duplicate items", where=str(path))
     return file
 
 

@@ -123,7 +123,7 @@ class Batching:
         unknown = sorted({want.judge for want in wants if want.cost is None})
         if unknown and not self.limits.unknown_prices:
             raise CatalogError(
-                f"--max-cost cannot be kept: the batch price of {', '.join(unknown)} is unknown",
+                f"--max-cost cannot be enforced: the batch price of {', '.join(unknown)} is unknown",
                 where=str(self.catalog.path),
                 hint='Add batch_discount (such as "0.5") to its prices, or pass --allow-unknown-price.',
             )

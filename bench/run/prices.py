@@ -57,7 +57,7 @@ def check_prices_of(
         )
     if not limits.unknown_prices:
         raise CatalogError(
-            f"--max-cost cannot be kept: the price of {names} is unknown",
+            f"--max-cost cannot be enforced: the price of {names} is unknown",
             where=str(catalog.path),
             hint="Add prices = { input = ..., output = ... } (for sound also audio_input, audio_output), or"
             " pass --allow-unknown-price: the calls are then made and not counted.",

@@ -53,7 +53,7 @@ def read_proposal(text: str, catalog: Catalog, *, added: bool = False) -> Propos
     for match in _SECTION.finditer(text.replace("\r\n", "\n")):
         key = match["head"].strip().lower().replace(" ", "_")
         if key in named:
-            raise CatalogError(f"{key!r} is there twice", where="issue", hint="Use the form.")
+            raise CatalogError(f"duplicate {key!r}", where="issue", hint="Use the form.")
         if key in Proposal.model_fields:
             named[key] = match["text"].strip()
     proposal = entry_from(Proposal, named, "issue")
@@ -62,9 +62,9 @@ def read_proposal(text: str, catalog: Catalog, *, added: bool = False) -> Propos
         raise unknown_name(proposal.provider, called, "provider", str(catalog.path))
     entry = catalog.models.get(proposal.id)
     if added and (entry is None or (entry.provider, entry.model) != (proposal.provider, proposal.model)):
-        raise CatalogError(f"the model {proposal.id!r} was not added", where=str(catalog.path))
+        raise CatalogError(f"model {proposal.id!r} has not been added", where=str(catalog.path))
     if entry is not None and not added:
-        raise CatalogError(f"there is a model {proposal.id!r} already", where=str(catalog.path))
+        raise CatalogError(f"model {proposal.id!r} already exists", where=str(catalog.path))
     return proposal
 
 

@@ -87,7 +87,7 @@ def read_published(path: Path) -> Published:
     about = {(r["benchmark"], r["version"], r["source"], r["date"]) for r in rows}
     if len(about) != 1:
         raise RecordError(
-            "has no or several benchmarks, versions, sources or dates",
+            "no lines, or several benchmarks, versions, sources or dates",
             where=str(path),
             hint="A file must hold one list: split it.",
         )
@@ -121,7 +121,7 @@ def _rows(path: Path) -> list[dict[str, str]]:
     except csv.Error as error:
         raise RecordError(f"invalid CSV: {error}", where=str(path)) from None
     if columns != LIST_COLUMNS:
-        raise RecordError("has other columns", where=str(path), hint=f"Write {', '.join(LIST_COLUMNS)}.")
+        raise RecordError("unexpected columns", where=str(path), hint=f"Write {', '.join(LIST_COLUMNS)}.")
     for line, row in enumerate(rows, start=2):
         if None in row or None in row.values():
             raise RecordError(f"line {line} does not have {len(LIST_COLUMNS)} fields", where=str(path))

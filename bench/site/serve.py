@@ -27,7 +27,7 @@ class _Handler(SimpleHTTPRequestHandler):
 def site_server(output: Path, port: int = 8000, host: str = "127.0.0.1") -> ThreadingHTTPServer:
     """A server for a built site, not yet started. Port 0: any free port. Raises SiteError."""
     if not (output / MARKER).is_file():
-        raise SiteError("there is no built site", where=str(output), hint="Run `bench site build` first.")
+        raise SiteError("no built site", where=str(output), hint="Run `bench site build` first.")
     handler = partial(_Handler, directory=str(output))
     try:
         return ThreadingHTTPServer((host, port), handler)

@@ -72,7 +72,7 @@ def index_talks(results: Path, output: Path) -> IndexReport:
     started = time.perf_counter()
     executable = _pagefind()
     if not (output / MARKER).is_file():
-        raise SiteError("there is no built site", where=str(output), hint="Run `bench site build` first.")
+        raise SiteError("no built site", where=str(output), hint="Run `bench site build` first.")
     tree, folder = ResultsTree(results), output / paths.TALK_INDEX
     boards: dict[str, list[str]] = {}
     for suite, language in tree.boards():

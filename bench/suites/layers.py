@@ -117,7 +117,7 @@ def suite_files(prompts: Prompts) -> dict[str, Path]:
 def folder_name(name: str, kind: str, where: str) -> str:
     """``name`` if results can lie in a folder of that name, else CatalogError."""
     if slug(name) != name or name in NOT_SUITES:
-        hint = "Use lower-case letters, digits and '-', and no reserved name: the results folder gets it."
+        hint = "Use lower-case letters, digits and '-', and no reserved name: results get a folder of it."
         raise CatalogError(f"{name!r} cannot name a {kind}", where=where, hint=hint)
     return name
 

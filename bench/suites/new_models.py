@@ -52,9 +52,7 @@ def add_models(
             entry["name"] = f"{entry['name']} ({key})"
         if key in catalog.models or key in added or not ENTRY_ID.fullmatch(key):
             fault = (
-                f"there is a model {key!r} already"
-                if key in catalog.models
-                else f"{key!r} is not a usable id"
+                f"model {key!r} already exists" if key in catalog.models else f"{key!r} is not a usable id"
             )
             raise CatalogError(fault, where=str(path), hint="Choose another with --id.")
         provider = str(entry["provider"])

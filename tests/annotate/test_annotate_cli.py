@@ -87,7 +87,7 @@ def test_a_study_is_drawn_again_alike_and_never_over_another(tmp_path: Path) -> 
     path = tmp_path / "human" / "s" / "study.json"
     before = path.read_bytes()
     assert "already in" in ok(bench(tmp_path, *draw))
-    assert "there is another study 's'" in fault(bench(tmp_path, *draw, "--seed", "2"))
+    assert "another study 's'" in fault(bench(tmp_path, *draw, "--seed", "2"))
     assert path.read_bytes() == before
 
 
@@ -99,12 +99,12 @@ def test_a_study_is_drawn_again_alike_and_never_over_another(tmp_path: Path) -> 
         (("sample", "synthetic", "-l", "de", "--study", "s"), "unknown language 'de'"),
         (
             ("sample", "synthetic", "-l", "en", "--study", "s", "--guideline", "fr"),
-            "there is no guideline in 'fr'",
+            "no guideline in language 'fr'",
         ),
         (("sample", "synthetic", "-l", "en", "--study", "s", "--player", "x"), "no conversations of x"),
         (
             ("status", "--study", "none"),
-            "there is no study 'none'. Studies: first",
+            "no study 'none'. Studies: first",
         ),
         (("export", "--study", "../first", "-o", "out"), "cannot name a study"),
         (("push", "--study", "first", "--url", "http://127.0.0.1:1"), "LABEL_STUDIO_API_KEY is not set"),

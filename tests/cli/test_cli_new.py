@@ -303,7 +303,7 @@ def test_a_model_that_an_issue_proposes_is_planned_without_keys_and_run(bench: B
     for old, new, fault in (
         ("\nscripted", "\nhttp://evil.example", "provider"),
         ("\nscripted", "\nelsewhere", "unknown provider"),
-        ("\nscripted", "\nscripted\n\n### Provider\n\nelsewhere", "'provider' is there twice"),
+        ("\nscripted", "\nscripted\n\n### Provider\n\nelsewhere", "duplicate 'provider'"),
         ("### Name\n", "### Name\n\u202e", "name"),
         ("someone/new-1", "new-2; rm", "model"),
         ("0.40", "cheap", "input_price"),

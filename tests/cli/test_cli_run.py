@@ -148,7 +148,7 @@ def test_a_plan_says_how_much_reasoning_it_counts_or_that_it_counts_none(bench: 
     assert "Not counted: the reasoning of bard" in bench("plan", "tiny", *tiny.options()).out
     edit(tiny.models, 'name = "Bard"', 'name = "Bard"\nreasoning_tokens = 150')
     said = bench("plan", "tiny", *tiny.options()).out
-    assert "Reasoning among the tokens out: ~1.5k (bard)" in said  # ten answers
+    assert "reasoning: ~1.5k (bard)" in said  # ten answers
     assert "Not counted" not in said
 
 

@@ -136,13 +136,13 @@ def test_the_command_prints_both_scorings(tree: ResultsTree) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--kind=attack"], "belong to --rescore"),
+        (["--kind=attack"], "need --rescore"),
         (["--rescore", "--character=x"], "no character 'x' on this board"),
         (["--rescore", "--judge=x"], "no judgements by x"),
         (["--rescore", "--weights=0,0,0"], "all weights are zero"),
-        (["--rescore", "--judges-as=fixed"], "--rescore shows both kinds of error"),
-        (["--rescore", "--design"], "print different things"),
-        (["--rescore", "--write"], "--write keeps the board that the suite publishes"),
+        (["--rescore", "--judges-as=fixed"], "Leave out --judges-as"),
+        (["--rescore", "--design"], "cannot be combined"),
+        (["--rescore", "--write"], "or --write"),
     ],
 )
 def test_choices_that_make_no_sense_are_one_line(tree: ResultsTree, words: list[str], said: str) -> None:

@@ -83,7 +83,7 @@ def test_without_pagefind_or_a_site_it_says_what_to_do(
     with pytest.raises(UserError, match=r"pagefind is not installed\. Install it with `make search`"):
         index_talks(tmp_path, tmp_path)
     monkeypatch.setattr(talk_index, "_pagefind", lambda: tmp_path / "pagefind")
-    with pytest.raises(SiteError, match="there is no built site"):
+    with pytest.raises(SiteError, match="no built site"):
         index_talks(tmp_path, tmp_path)
 
 

@@ -206,7 +206,7 @@ class Cluster:
             raise UserError(
                 f"a worker failed ({_words(error)})",
                 where=f"--cluster {self.address}",
-                hint="Install the same Dramaturg everywhere, and look into the workers' logs.",
+                hint="Install the same Dramaturg everywhere, and check the workers' logs.",
             ) from None
 
 
