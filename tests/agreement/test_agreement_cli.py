@@ -201,7 +201,7 @@ def test_names_of_a_table_cannot_act_in_a_terminal_or_spreadsheet(tmp_path: Path
         (["h,j", "1,1e308"], [], "'1e308' in column 'j' is not a number from -1e+09 to 1e+09"),
         (["h,k", "1,2"], [], "has no column 'j'. Its columns: h, k."),
         (["h,j,j", "1,2,3"], [], "has more than one column 'j'"),
-        (["h,j"], [], "holds no line"),
+        (["h,j"], [], "no lines"),
         (["h,j", "1"], [], "more or fewer cells"),
         (["h,j", "1,2,3"], [], "more or fewer cells"),
         (["h,j,i", "1,2,a", "2,2,a"], ["--item", "i"], "second line for 'a'"),
@@ -241,5 +241,5 @@ def test_what_is_wrong_with_a_study_is_said(results: Path, tmp_path: Path) -> No
 
 def test_help_teaches() -> None:
     text = run("--help").output
-    assert "-1 the reverse order" in text
+    assert "1: same order" in text
     assert "Examples" in text

@@ -49,9 +49,9 @@ def _changed(at: int, text: str) -> str:
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (written(ROW, columns=LIST_COLUMNS[::-1]), "other columns"),
-        (written(), "no or several"),
-        (written(ROW, ("Bench", "2", "other", "3", *ROW[4:])), "no or several"),
+        (written(ROW, columns=LIST_COLUMNS[::-1]), "unexpected columns"),
+        (written(), "several benchmarks"),
+        (written(ROW, ("Bench", "2", "other", "3", *ROW[4:])), "several benchmarks"),
         (written(ROW, ROW), "repeated"),
         (written(ROW[:5]), "6 fields"),
         (written((*ROW, "more")), "6 fields"),

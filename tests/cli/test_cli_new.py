@@ -296,7 +296,7 @@ def test_a_model_that_an_issue_proposes_is_planned_without_keys_and_run(bench: B
     assert planned.status == 0, planned.err
     assert "| tiny en | player | new-1 | 10 | $" in planned.out
     assert tiny.models.read_bytes() == before
-    assert "was not added" in bench("propose", str(file), "--run", *tiny.options()).fault
+    assert "not been added" in bench("propose", str(file), "--run", *tiny.options()).fault
     assert bench("propose", str(file), "--add", *tiny.options()).status == 0
     assert bench("propose", str(file), "--run", "--max-cost", "5", *tiny.options()).status == 0
     assert [info.name for info in tiny.tree.players("tiny", "en")] == ["New `$(touch x)` | one"]

@@ -213,12 +213,12 @@ def test_committed_aliases_name_models_that_the_lists_hold() -> None:
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
-        ("model,score\na,1\n", "other columns"),
+        ("model,score\na,1\n", "unexpected columns"),
         (HEAD + "B,1,a,x,s,2024\n", "not a number"),
         (HEAD + "B,1,a,nan,s,2024\n", "not a number"),
         (HEAD + "B,1,a,1,s,2024\nB,1,a,2,s,2024\n", "repeated"),
         (HEAD + "B,1,a,1,s,2024\nC,1,b,2,s,2024\n", "several benchmarks"),
-        (HEAD, "no or several"),
+        (HEAD, "several benchmarks"),
     ],
 )
 def test_malformed_list_is_refused_with_the_reason(tmp_path: Path, text: str, fault: str) -> None:

@@ -92,7 +92,7 @@ def test_moves_of_ranks_in_every_form(results: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "fault"),
     [
-        (("--write", "--weights", "1,1,1"), "--write keeps"),
+        (("--write", "--weights", "1,1,1"), "or --write"),
         (("--compare-methods", "--weights", "1,1,1"), "itself"),
         (("--judge", "nobody"), "no judgements by nobody"),
         (("--weights", "much"), "invalid weights"),
