@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+from decimal import Decimal
 from pathlib import Path
 
 import click
@@ -41,11 +43,14 @@ def query(sql: str, store: Path, most: int, form: str | None, output: Path | Non
     from bench.tables import WRITERS, csv_table, shown, text_table
 
     form = form_of(form, output, QUERY_FORMS)
-    columns, rows = run_query(store, sql, most)
+    columns, rows = run_query(store, sql, most + 1)
+    if len(rows) > most:
+        click.echo(f"bench: only the first {most:,} rows are shown; --most N shows more", err=True)
+        rows = rows[:most]
     if form == "csv":
         write(csv_table(columns, rows), output)
     elif form == "json":
-        named = [dict(zip(columns, row, strict=True)) for row in rows]
+        named = [_json(dict(zip(columns, row, strict=True))) for row in rows]
         write(json.dumps(named, indent=2, ensure_ascii=False, default=str) + "\n", output)
     else:
         cells = [
@@ -57,3 +62,18 @@ def query(sql: str, store: Path, most: int, form: str | None, output: Path | Non
         ]
         words = {n for n in range(len(columns)) if any(isinstance(row[n], str) for row in rows)}
         write(WRITERS.get(form, text_table)(columns, cells, words), output)
+
+
+def _json(value: object) -> object:
+    """``value`` as JSON can say it: NaN and infinity are null, and keys are text."""
+    match value:
+        case float() if not math.isfinite(value):
+            return None
+        case Decimal():
+            return float(value)
+        case dict():
+            return {str(key): _json(item) for key, item in value.items()}
+        case list() | tuple():
+            return [_json(item) for item in value]
+        case _:
+            return value

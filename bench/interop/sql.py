@@ -10,8 +10,15 @@ from bench.errors import UserError
 
 TABLES = ("conversations", "scores")
 """The files of a store."""
-MEMORY = "600MB"
-"""Limit of what a query keeps in memory."""
+CONFIG = {
+    "memory_limit": "600MB",
+    "autoinstall_known_extensions": False,
+    "autoload_known_extensions": False,
+    "python_enable_replacements": False,
+    "temp_directory": "",
+}
+"""A query keeps little in memory, writes nothing, loads nothing and sees no variable of the program."""
+READS = "StatementType.SELECT"
 BOARD = """
 CREATE VIEW board AS
 WITH judged AS (
@@ -39,27 +46,40 @@ judgements that have a refusal. (Version 1 of the protocol weights conversations
 def query(folder: Path, sql: str, most: int | None = None) -> tuple[list[str], list[tuple[Any, ...]]]:
     """The columns and rows that ``sql`` gives over the tables of a store, at most ``most`` rows.
 
+    It reads these tables and nothing else: no other file, no network, no statement that changes something.
     Raises UserError without DuckDB, without a store, and for SQL that does not run.
     """
     try:
         duckdb = importlib.import_module("duckdb")
     except ImportError:
         raise UserError("duckdb is not installed", hint="Install it with `make parquet`.") from None
-    files = {name: folder / f"{name}.parquet" for name in TABLES}
+    files = {name: folder.resolve() / f"{name}.parquet" for name in TABLES}
     if missing := [path for path in files.values() if not path.is_file()]:
         hint = f"Write the store first: `bench export --format store -o {folder}`."
         raise UserError("no such file", where=str(missing[0]), hint=hint)
-    with duckdb.connect(config={"memory_limit": MEMORY}) as connection:
+    with duckdb.connect(config=CONFIG) as connection:
         try:
-            for name, path in files.items():
-                place = str(path).replace("'", "''")
-                connection.execute(f"CREATE VIEW {name} AS SELECT * FROM read_parquet('{place}')")
+            places = {name: "'" + str(path).replace("'", "''") + "'" for name, path in files.items()}
+            for name, place in places.items():
+                connection.execute(f"CREATE VIEW {name} AS SELECT * FROM read_parquet({place})")
             connection.execute(BOARD)
-            result = connection.execute(sql)
-            columns = [column[0] for column in result.description or ()]
+            connection.execute(f"SET allowed_paths = [{', '.join(places.values())}]")
+            connection.execute("SET enable_external_access = false")
+            connection.execute("SET lock_configuration = true")
+            statements = connection.extract_statements(sql)
+            if [str(statement.type) for statement in statements] != [READS]:
+                hint = "Write one SELECT, DESCRIBE or SUMMARIZE; PIVOT needs its values: ON judge IN ('a')."
+                raise UserError("a query is one statement that reads", hint=hint)
+            result = connection.execute(statements[0])
+            columns = _distinct([column[0] for column in result.description or ()])
             rows = result.fetchall() if most is None else result.fetchmany(most)
-        except duckdb.Error as error:
-            first = str(error).splitlines()[0]
+        except (duckdb.Error, ValueError, OverflowError) as error:  # Python has no year 10000
+            first = str(error).partition("\n")[0]
             hint = "Tables are conversations, scores and board; `DESCRIBE scores` lists the columns of one."
             raise UserError(f"the query failed: {first}", hint=hint) from None
     return columns, rows
+
+
+def _distinct(names: list[str]) -> list[str]:
+    """``names`` with a number after each that came before: a, b, a_3."""
+    return [name if name not in names[:at] else f"{name}_{at + 1}" for at, name in enumerate(names)]

@@ -15,6 +15,7 @@ from bench.cli import cli
 from bench.cli.export import FOLDER_FORMS
 from bench.errors import UserError
 from bench.interop.dataset import MEANINGS, dataset_files
+from bench.interop.sql import query
 from bench.results import ResultsTree
 from tests.synthetic import make_tree
 from tests.tiny import bytes_below
@@ -124,8 +125,34 @@ def test_sql_counts_what_the_records_hold(tree: ResultsTree, tmp_path: Path) -> 
         (own,) = (r for r in board.rows if r.player == row["player"])
         assert row["score"] == pytest.approx(own.score, abs=1e-6)
         assert row["criteria"] == pytest.approx(own.criteria, abs=1e-6)
-    wrong = CliRunner().invoke(cli, ["query", "SELECT nothing FROM nowhere", "--store", store])
-    assert isinstance(wrong.exception, UserError)
+    sql = "SELECT 'nan'::DOUBLE AS a, [1.5] AS a FROM range(3)"
+    ended = CliRunner().invoke(cli, ["query", sql, "--store", store, "--format", "json", "--most", "2"])
+    assert json.loads(ended.stdout) == [{"a": None, "a_2": [1.5]}] * 2
+    assert "only the first 2 rows" in ended.stderr
+    before = bytes_below(tmp_path)
+    secret = tmp_path / "secret.txt"
+    for sql in (
+        "SELECT nothing FROM nowhere",
+        "",
+        f"SELECT 1; COPY scores TO '{tmp_path}/x.csv'",
+        f"COPY (SELECT 1) TO '{store}/scores.parquet'",
+        f"EXPLAIN ANALYZE COPY (SELECT 1) TO '{store}/scores.parquet'",
+        f"ATTACH '{tmp_path}/x.db'",
+        "INSTALL httpfs",
+        "SET enable_external_access = true",
+        f"SELECT * FROM read_text('{secret}')",
+        f"SELECT * FROM read_text('{store}/../secret.txt')",
+        f"SELECT * FROM '{secret}'",
+        f"SELECT * FROM glob('{tmp_path}/*')",
+        "SELECT * FROM read_parquet('https://127.0.0.1:1/x')",
+        "SELECT * FROM files",  # a variable of the program
+    ):
+        secret.write_text("secret", encoding="utf-8")
+        with pytest.raises(UserError) as error:
+            query(Path(store), sql)
+        secret.unlink()
+        assert "secret\n" not in error.value.line()
+    assert bytes_below(tmp_path) == before
 
 
 @pytest.mark.parametrize("form", FOLDER_FORMS)
