@@ -60,6 +60,12 @@ FILTER_WORDS = re.compile(
     r"|(заблокирован|отклон[её]н)\w*[^.]{0,30}(фильтр|модерац|цензор|безопасност)|contenu inapproprié"
     r"|pol[ií]tica de conten|contenido (inapropiado|prohibido)|inhaltsfilter|inhaltsrichtlinie"
 )
+_FORM_WORDS = re.compile(
+    r"extra inputs?\b|\bschema\b|\b(empty|null|blank|parameters?|modality|alternating|stream(ing)?)\b"
+    r"|content[ -]types?\b|media type"
+)
+_SURE_WORDS = re.compile(r"filter|moderat|guardrail|safety|sensitive|flagged|inappropriate|harmful")
+"""About the form of the request, unless a sure word says that it is about a filter."""
 ACCOUNT_WORDS = re.compile(
     r"\b(account|organi[sz]ation|api key|project|workspace|user id)\b[^.]{0,40}"
     r"\b(flagged|suspend|block|bann|disabl|deactivat|restrict|terminat|locked)|账[号户]已被锁定"
@@ -149,12 +155,12 @@ ECHO = re.compile(
 UNUSABLE_CODES = re.compile(r"json_validate_failed|tool_use_failed|output_parse_failed")
 """The provider could not use what the model wrote. Another sample may do."""
 ANSWER_WORDS = re.compile(
-    r"\b(output|response|completion|answer|generat\w*|reply)\b|输出|生成|\b(1027|10014)\b"
+    r"\b(output|response|completion|answer|generat\w*|reply|produced)\b|输出|生成|\b(1027|10014)\b"
 )
 BLOCKED_ANSWER = re.compile(r"\bblocked (output|response|completion|answer)\b")
 INPUT_WORDS = re.compile(r"\b(input|prompt|your|request|query|question)\b|输入|提示|\b1026\b")
 
-NOT_ABOUT_CONTENT = frozenset({401, 402, 404, 405, 407, 408, 409, 425})
+NOT_ABOUT_CONTENT = frozenset({401, 402, 404, 405, 407, 408, 409, 415, 425, 431})
 """Statuses that are about something else than the content, whatever their text says."""
 
 
@@ -173,7 +179,8 @@ def content_kind(status: int, codes: str, said: str) -> Literal["content_filter"
         return "too_long" if "request too large for" in text else None
     if status == 451 or FILTER_CODES.search(names):
         return "content_filter"
-    if FILTER_WORDS.search(text) and not ACCOUNT_WORDS.search(text):
+    form = _FORM_WORDS.search(text) and not _SURE_WORDS.search(text)
+    if FILTER_WORDS.search(text) and not ACCOUNT_WORDS.search(text) and not form:
         return "content_filter"
     if status == 413 or LENGTH_CODES.search(names):
         return "too_long"

@@ -148,8 +148,9 @@ def _says_failure(body: Mapping[str, Any]) -> bool:
     if "choices" not in body and any(isinstance(body.get(n), str) for n in ("message", "detail", "msg")):
         return "error" not in body
     names = ("code", "error_code", "errorCode", "status_code", "err_code")
-    codes = [str(body[n]).lower() for n in names if isinstance(body.get(n), str | int)]
-    return any(code not in _SUCCESS for code in codes)
+    codes = [str(body[n]).lower().partition(" ")[0] for n in names if isinstance(body.get(n), str | int)]
+    said = (str(body.get(n) or "-").lower() for n in ("message", "msg"))
+    return any(code not in _SUCCESS for code in codes) and _SUCCESS.isdisjoint(said)
 
 
 def said_in(error: object, depth: int = 0) -> tuple[str, str]:

@@ -71,6 +71,13 @@ def test_an_empty_error_is_no_error(place: str, value: Any) -> None:
     assert kind_of(_with("error", value, place)) == "ok"
 
 
+@pytest.mark.parametrize(
+    "said", [{"code": 1, "msg": "success"}, {"code": "200 OK"}, {"status_code": 200, "message": "ok"}]
+)
+def test_a_code_of_success_is_no_error(said: dict[str, Any]) -> None:
+    assert kind_of(answer_from(json.dumps({**json.loads(BODY), **said}).encode(), ASKED, ())) == "ok"
+
+
 @pytest.mark.parametrize("place", ["body", "choice", "message", "elsewhere"])
 @pytest.mark.parametrize("value", ["upstream died", {"code": 502, "message": "x"}, [{"message": "x"}], True])
 def test_an_error_anywhere_wins_over_the_text(place: str, value: Any) -> None:
