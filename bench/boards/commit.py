@@ -51,7 +51,7 @@ def committable(tree: ResultsTree, suites: Mapping[str, Suite]) -> tuple[list[Re
                 if is_private(tree, suite_name, suites):
                     fault = "plays a private card, so its results are not published"
                 elif suite is None or language not in suite.scenes:
-                    fault = "no suite of prompts/ says what complete means"
+                    fault = "its suite is not in prompts/, so nothing says what is complete"
                 elif not (fault := _fault(tree, suite, language, info.player)):
                     ready.append(ReadyPlayer(suite_name, language, info.player, suite.entry.version))
             except UserError as error:

@@ -84,6 +84,6 @@ def _anchors(old: dict[Scene, _Text], new: dict[Scene, _Text]) -> tuple[set[Scen
     shared = {scene for scene in old.keys() & new.keys() if old[scene][:-1] == new[scene][:-1]}
     same = {scene for scene in shared if old[scene][-1] == new[scene][-1]}
     if shared and not same:
-        note = "no character card is the same: taken for a change of the template around the cards"
+        note = "no character card is the same, probably because the template around the cards changed"
         return shared, (note,)
     return same, ()

@@ -153,7 +153,7 @@ def _plan_lines(plan: dict[str, Any]) -> list[str]:
         f"  comparisons: {states}; {plan['to_make']} to make",
     ]
     lines += [
-        f"  {player}: {count} conversations did not come about and cannot be compared"
+        f"  {player}: {count} conversations failed and cannot be compared"
         for player, count in plan["unfinished"].items()
     ]
     if plan["left_failed"]:

@@ -78,7 +78,7 @@ def _remarks(row: RatedPlayer) -> list[str]:
     if row.refusals:
         parts.append(f"comparisons that do not count, because a judge saw it refuse: {row.refusals}")
     if row.unfinished:
-        parts.append(f"conversations that did not come about and were not compared: {row.unfinished}")
+        parts.append(f"failed conversations, which were not compared: {row.unfinished}")
     return parts
 
 

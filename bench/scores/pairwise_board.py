@@ -239,7 +239,7 @@ def _unrated(
     if refusals:
         parts.append(f"it refused in {refusals} comparison{'s' * (refusals > 1)}")
     if unfinished:
-        parts.append(f"{unfinished} of its conversations did not come about")
+        parts.append(f"{unfinished} of its conversations failed")
     return "; ".join(["no comparison of it counts", *parts])
 
 

@@ -87,7 +87,7 @@ class Evidence:
         return found
 
     def unfinished(self) -> Counter[str]:
-        """By player, conversations that did not come about."""
+        """By player, the number of failed conversations."""
         return Counter(player for (player, _), talk in self.talks.items() if not talk.complete)
 
 

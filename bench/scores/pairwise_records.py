@@ -67,7 +67,7 @@ class RatedPlayer(Record):
     refusals: int
     """Comparisons that do not count because a judge saw this player refuse."""
     unfinished: int
-    """Conversations that did not come about."""
+    """Failed conversations."""
     score: float | None
     score_rank: int | None
     """On the board by score."""

@@ -187,4 +187,4 @@ def sentence(made: Separation) -> str:
     sure = f"95% interval {low:+.2f} to {high:+.2f}, p = {made.p_adjusted:.3g}"
     if made.separated:
         return f"{head} ({sure}): they differ."
-    return f"{head} ({sure}): chance alone explains that, so it is not shown that they differ."
+    return f"{head} ({sure}): chance alone can explain that difference."

@@ -183,8 +183,8 @@ def _cost(context: BoardContext) -> Chart | None:
     return Chart(
         "cost",
         "Score and cost",
-        "Score against what a conversation cost with all its calls, those of the user's side and the judges"
-        " too. Further up is better, further left is cheaper. Upright lines are 95% intervals."
+        "Score against the cost of a conversation, including the user's side and the judges. Higher is better,"
+        " further left is cheaper. Vertical lines are 95% intervals."
         + (" The axis of costs is logarithmic." if log else ""),
         ("player", "name", "cost_of_a_conversation", "score", "score_ci"),
         table,
@@ -243,7 +243,7 @@ def _stamina(context: BoardContext) -> Chart | None:
             table += [(player, context.names[player], turn, change) for turn, change in known]
     if len(lines) < LEAST_CHARTED:
         return None
-    some = " Named are those that change most." if len(lines) > LABEL_ALL else ""
+    some = " The players that change most are named." if len(lines) > LABEL_ALL else ""
     return Chart(
         "stamina",
         "Stamina",
@@ -267,8 +267,8 @@ def _criteria(context: BoardContext) -> Chart | None:
     return Chart(
         "criteria",
         "Criteria",
-        "Mean score on each criterion. Each column has tints of its own, from its lowest value to its"
-        " highest, so they show who is good at what, not which criterion is easy.",
+        "Mean score on each criterion. The tints of each column run from its lowest to its highest value, so"
+        " they show who is good at what, not which criterion is easy.",
         ("player", "name", *criteria),
         [(row.player, row.name, *cells) for row, cells in zip(rows, values, strict=True)],
         lambda: draw_heat(drawn, [label(name) for name in criteria]),

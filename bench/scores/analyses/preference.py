@@ -102,11 +102,11 @@ def unknown_family(family: str) -> bool:
 
 def _lacking(frames: Frames, judge: str, rivals: list[str], rest: list[str]) -> str | None:
     if len(frames.judges) < 2:
-        return "one judge: favour cannot be told from quality"
+        return "one judge: favour cannot be separated from quality"
     if not rivals:
         return "no other judge is known to be of another family"
     if not rest:
-        return "every player is of some judge's family: there is nothing neutral to compare with"
+        return "every player is of some judge's family, so nothing neutral is left to compare with"
     return None
 
 

@@ -185,7 +185,7 @@ _TABLES: tuple[tuple[str, str, str, str, Callable[[Material], pd.DataFrame]], ..
         "Scenes: mean score, spread, agreement with the other scenes",
         "`spread`: standard deviation over players. `item_rest`: correlation of the players' scores here "
         "with their means in all other scenes. `flag`: hardly any spread, or unrelated to the other scenes; "
-        "a hint to read the scene, no reason to drop it.",
+        "read such a scene before you trust it.",
         _NOTHING,
         lambda m: scene_items(m.frames),
     ),
@@ -213,7 +213,7 @@ _TABLES: tuple[tuple[str, str, str, str, Callable[[Material], pd.DataFrame]], ..
     (
         "agreement",
         "Agreement of judges",
-        "Krippendorff's alpha, ordinal, over turns: 1 the same scores, 0 as by chance.",
+        "Krippendorff's alpha, ordinal, over turns: 1 = identical scores, 0 = chance.",
         "there is no judge",
         lambda m: agreement(m.frames),
     ),
@@ -313,7 +313,7 @@ _TABLES: tuple[tuple[str, str, str, str, Callable[[Material], pd.DataFrame]], ..
         "questions",
         "Variety of questions",
         "Word overlap of questions of two runs of one scene; `baseline` is that of unrelated scenes. "
-        f"Of a scene with more than {MOST_PAIRS} pairs of runs so many are compared, drawn by a fixed seed.",
+        f"If a scene has more than {MOST_PAIRS} pairs of runs, so many are drawn with a fixed seed.",
         "no conversation is complete",
         lambda m: question_variety(m.turns, m.frames.language),
     ),

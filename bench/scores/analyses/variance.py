@@ -149,7 +149,7 @@ def sentence(study: VarianceStudy, whose: str, found: Components) -> str:
     first, *_ = order = sorted(chance, key=lambda key: -chance[key])
     shares = ", ".join(f"{SOURCES[key]} {chance[key] / error:.0%}" for key in order)
     if gap > 4 * error:  # twice the variance of a difference between two players
-        return f"Neighbours {where} differ by more than chance. Of what is chance: {shares}."
+        return f"Neighbours {where} differ by more than chance. The chance part: {shares}."
     if chance[first] > error / 2:
         return f"Most of what separates neighbours {where} is {MOST[first]} ({shares})."
     return f"What separates neighbours {where} is mostly chance: {shares}."
