@@ -183,8 +183,8 @@ def _cost(context: BoardContext) -> Chart | None:
     return Chart(
         "cost",
         "Score and cost",
-        "Score against the cost of a conversation, including the user's side and the judges. Higher is better,"
-        " further left is cheaper. Vertical lines are 95% intervals."
+        "Score against the cost of a conversation, including the user's side and the judges. Higher is"
+        " better, further left is cheaper. Vertical lines are 95% intervals."
         + (" The axis of costs is logarithmic." if log else ""),
         ("player", "name", "cost_of_a_conversation", "score", "score_ci"),
         table,

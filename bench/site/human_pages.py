@@ -130,7 +130,9 @@ def _judged(report: Agreement, judged: JudgedReport) -> JudgedView:
     figures = {(figure.name, figure.criterion): figure for figure in judged.figures}
     names = dict.fromkeys(figure.name for figure in judged.figures)
     drawn = bool(rows_of(report, judged))
-    about = f"A dot for each judge, with a line for its interval. {caption(report)}. The table above has the numbers."
+    about = (
+        f"A dot for each judge, with a line for its interval. {caption(report)}. The table has the numbers."
+    )
     svg = inline_figure(_figure(report, judged, "svg"), prefix_of(judged), about) if drawn else Markup("")
     return JudgedView(
         key=slug(judged.label),
