@@ -146,6 +146,8 @@ def answered(message: dict[str, Any], finish: str = "stop") -> Answer:
     [
         {"reasoning_content": THOUGHT},
         {"reasoning": THOUGHT},
+        {"reasoningContent": THOUGHT},
+        {"content": [{"type": "Thinking", "thinking": THOUGHT}, {"type": "text", "text": SAID}]},
         {"reasoning": {"content": THOUGHT}},
         {"reasoning": THOUGHT, "reasoning_details": [{"type": "reasoning.text", "text": THOUGHT}]},
         {"reasoning_details": [{"type": "reasoning.summary", "summary": THOUGHT}, {"data": "x"}]},
@@ -193,7 +195,8 @@ def test_the_arguments_of_tool_calls_are_kept_where_no_text_came() -> None:
 
 
 @pytest.mark.parametrize(
-    "odd", [None, 7, [], {}, [None, 3], {"text": {"text": {}}}, [[[[[[[[[["x"]]]]]]]]]], True]
+    "odd",
+    ["None", " null ", None, 7, [], {}, [None, 3], {"text": {"text": {}}}, [[[[[[[[[["x"]]]]]]]]]], True],
 )
 def test_odd_values_beside_a_text_do_no_harm(odd: Any) -> None:
     names = ("reasoning", "reasoning_details", "thinking", "refusal", "tool_calls", "function_call")

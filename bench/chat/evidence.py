@@ -10,6 +10,7 @@ from bench.chat.requests import scalar_text
 
 REASONING_FIELDS: Final = (
     "reasoning_content",
+    "reasoningContent",
     "reasoning",
     "reasoning_details",
     "thinking",
@@ -24,6 +25,8 @@ REASONING_FIELDS: Final = (
 REASONING_PARTS: Final = ("reasoning", "thinking", "thought")
 """Openings of the ``type`` of content parts that hold reasoning."""
 _TEXT_KEYS: Final = ("text", "thinking", "reasoning", "thought", "summary", "content", "refusal")
+_NOTHING: Final = frozenset({"null", "none", "undefined", "false"})
+"""Texts by which some servers say that a field is empty."""
 _DEEPEST: Final = 8
 
 
@@ -46,13 +49,13 @@ def texts_of(value: object) -> str:
 
 def _is_reasoning(part: Mapping[str, Any]) -> bool:
     kind = part.get("type")
-    return part.get("thought") is True or (isinstance(kind, str) and kind.startswith(REASONING_PARTS))
+    return part.get("thought") is True or (isinstance(kind, str) and kind.lower().startswith(REASONING_PARTS))
 
 
 def _joined(values: list[object]) -> str:
     """The different texts in ``values``, one below the other."""
     texts = dict.fromkeys(scalar_text(texts_of(value)).strip() for value in values)
-    return "\n\n".join(text for text in texts if text)
+    return "\n\n".join(text for text in texts if text and text.lower() not in _NOTHING)
 
 
 def _texts(value: object, depth: int) -> Iterator[str]:
