@@ -2,6 +2,8 @@
 
 The command ``bench`` and a notebook use the same functions::
 
+    from decimal import Decimal
+
     import bench
 
     report = bench.run_suite("pingpong-2", players=["my-model"], max_cost=Decimal("5"))

@@ -1,4 +1,4 @@
-"""The colours that every figure shares. The site replaces them by the colours of the page's theme."""
+"""The colours that every figure shares. The site replaces them with the colours of the page's theme."""
 
 INK = "#1f2328"
 """Text."""

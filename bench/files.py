@@ -1,4 +1,4 @@
-"""Files written whole or not at all, files from others read without trusting them, and the text of JSON."""
+"""Writes files whole or not at all, reads untrusted files, and writes JSON as canonical text."""
 
 from __future__ import annotations
 
@@ -302,7 +302,7 @@ def finite(value: T) -> T:
     while stack:
         item = stack.pop()
         if isinstance(item, float) and not isfinite(item):
-            raise ValueError(f"{item} is no number of JSON")
+            raise ValueError(f"{item} is not a JSON number")
         stack += item.values() if isinstance(item, dict) else item if isinstance(item, list) else ()
     return value
 

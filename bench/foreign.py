@@ -83,7 +83,7 @@ def checked(kind: type[M], data: object, place: str = "", **context: object) -> 
 
 
 def situation_id(text: str) -> str:
-    """The id of an imported situation, of which only the text is known."""
+    """The id of an imported situation. Only its text is known."""
     return f"situation-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
 
 

@@ -1,4 +1,4 @@
-"""The records that every module speaks: what is kept as JSON of a run, and their JSON Schemas.
+"""The records that all modules share: what a run stores as JSON.
 
 Records are frozen and refuse unknown keys. A file is canonical JSON (see :func:`canonical`), so equal
 records are equal bytes on every machine.
@@ -146,7 +146,7 @@ class Call(Record):
 
 
 class Failure(Record):
-    """Why a conversation or judgement did not come about, with the reply that could not be used."""
+    """Why a conversation or judgement failed, with the reply that could not be used."""
 
     role: Role
     turn: int = Field(ge=1)

@@ -1,4 +1,4 @@
-"""Tables as terminal text, CSV, JSON, Markdown and LaTeX: the one writer, with one rule of escaping each.
+"""Tables as terminal text, CSV, JSON, Markdown and LaTeX: one writer, with one escaping rule per format.
 
 A cell is text, a number, a tuple of texts, or None where nothing is known.
 """

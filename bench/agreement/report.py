@@ -39,7 +39,7 @@ class Sample(Record):
     rated: int
     """Items with a score by at least one annotator."""
     rated_by: dict[str, int]
-    """Number of annotators to the number of items that exactly so many scored on at least one criterion."""
+    """For each number of annotators, how many items exactly that many scored on at least one criterion."""
     refused: int
     """Items in which an annotator saw a refusal. Their scores count as given."""
     players: tuple[SampledPlayer, ...]

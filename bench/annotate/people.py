@@ -1,8 +1,8 @@
 """Pseudonyms: who rated is kept apart from what was rated.
 
 The folder of a study gets its own file, ignored by git, with a random salt and the pseudonym of each person's
-salted hash. Names and addresses are not written anywhere. Without that file nobody can tell who an annotator
-is; with it, only by guessing names.
+salted hash. Names and addresses are not written anywhere. Without that file nobody can find out who an
+annotator is; with it, only by guessing names.
 
 Every Label Studio numbers its people and annotations from 1, so a number belongs to a server. Servers are
 salted hashes too.

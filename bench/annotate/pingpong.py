@@ -4,9 +4,10 @@ JSON Lines, each a :class:`PublicRecord`. The files leave some things open; thes
 
 - a file is one annotator if its scores are whole numbers, and the mean of several if any is not;
 - a list of scores has one score per annotator, in the same order on every line;
-- a record is a conversation of the results tree if the messages are equal; others keep the player they name.
+- a record belongs to a conversation of the results tree if the messages are equal; other records keep the
+  player they name.
 
-The repository's own conversion wrote 3 where an annotator had chosen nothing; such a 3 looks like any other.
+The repository's own conversion wrote 3 where an annotator had chosen nothing; such a 3 cannot be recognised.
 """
 
 from __future__ import annotations
@@ -75,7 +76,7 @@ class PublicMessage(Foreign):
 
 
 class Character(Foreign):
-    """The character card, of which only the name is used."""
+    """The character card. Only its name is used."""
 
     char_name: Text
 

@@ -72,7 +72,7 @@ def draw_study(
 ) -> Sample:
     """Draw a study of ``size`` conversations (default: SIZES), or of all if there are fewer.
 
-    ``within_player``: draw so many at random from those of each player instead of a balanced sample.
+    ``within_player``: draw this many at random from those of each player instead of a balanced sample.
     ``version``, ``players``, ``repeats`` restrict the conversations. Raises UserError: :func:`candidates`.
     """
     criteria = guideline.criteria()

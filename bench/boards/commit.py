@@ -1,4 +1,4 @@
-"""Choosing what of the results tree may be committed, and committing it."""
+"""Chooses which results may be committed, and commits them."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Notes in the cache folder of which comparisons have been chosen and are not stored yet.
+"""Notes in the cache folder: comparisons that have been chosen and are not stored yet.
 
 Which pairs come next depends on the comparisons so far. A command that was killed may have paid for answers
-to comparisons that the next one would not choose. Each round is noted before it is asked, so that the next
-command finds them.
+to comparisons that the next one would not choose. So each round is noted before it is asked, and
+the next command finds it.
 """
 
 from __future__ import annotations

@@ -61,7 +61,7 @@ def compare_suite(
     """Have judges compare conversations of ``suite`` in pairs, in both orders; no player is called.
 
     Args:
-        players: Names to restrict the comparisons to; default: every player that has results.
+        players: Compare only these players; default: every player that has results.
         judges: Default: the suite's judges.
         retry_failed: Retry recorded failures, whatever the cause; default: temporary ones.
         refresh_stale: Repeat comparisons whose conversations, prompts or parameters have changed.
@@ -72,7 +72,7 @@ def compare_suite(
         batch: Choose all missing comparisons at once, and ask through the judges' Batch APIs. Excludes
             ``width``, which stops between rounds.
 
-    For ``poll_seconds`` and ``unanswered`` requests see :func:`bench.judge_suite`, for all else
+    For ``poll_seconds`` and ``unanswered`` requests, see :func:`bench.judge_suite`; for everything else,
     :func:`bench.run_suite`.
     """
     check_ways(reparse, batch, shard, cache)

@@ -39,7 +39,7 @@ class PairPlan:
     """Which pairs to compare."""
 
     neighbours: int = NEIGHBOURS
-    """Pairs within so many ranks of each other, and some at random."""
+    """Pairs within this many ranks of each other, and some at random."""
     most: int | None = None
     """Comparisons that each judge makes in all, or all judges together if they rotate. None: as many as there
     are pairs of neighbours and scenes."""

@@ -1,8 +1,7 @@
-"""What the committed evidence took: tokens and money by player, role and model, exact.
+"""What the committed evidence cost, exactly: tokens and money by player, role and model.
 
-What a call cost is in its record, by the prices of the day it was made; nothing here looks at models.toml.
-A sum of money is in two parts: the dollars that are known, and how many calls there are beside them whose
-price is not.
+Each call's record holds its cost at the prices of the day it was made; models.toml is not read here. A sum of
+money has two parts: the known dollars, and the number of calls whose price is unknown.
 """
 
 from __future__ import annotations

@@ -283,7 +283,7 @@ def _moves(steps: list[Places], now: Frames, changes: list[PlayerChange]) -> lis
 def _causes(places: list[Place | None], *, own: bool) -> dict[str, Move]:
     """The move for each cause. ``own``: the player's own records changed.
 
-    A step between boards of which one cannot be computed is unknown. Where the published board is missing,
+    A step is unknown if one of its two boards cannot be computed. Where the published board is missing,
     the scoring is taken to be the same.
     """
     sums: dict[str, Move] = {}

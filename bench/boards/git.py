@@ -1,4 +1,4 @@
-"""Reading a git repository: single commands, the files of a commit, and the commits that changed a folder."""
+"""Reads a git repository: single commands, the files of a commit, and the commits that changed a folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Removing and renaming players of a board, with a reason that stays on record."""
+"""Removes and renames players of a board, with a reason that stays on record."""
 
 from __future__ import annotations
 

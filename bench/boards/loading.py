@@ -1,4 +1,4 @@
-"""Loading a board with the evidence behind it: the one place that says which judges and scenes count."""
+"""Loads a board with the evidence behind it: the one place that says which judges and scenes count."""
 
 from __future__ import annotations
 
@@ -103,8 +103,8 @@ def load_board(
 ) -> LoadedBoard:
     """Load the evidence of one board and return it with the board.
 
-    For a suite that ``prompts`` defines, only what the suite asks for counts: a judge added to some players
-    only would tilt the comparison. For any other suite, everything in the results counts.
+    If ``prompts`` defines the suite, only what the suite asks for counts, because a judge who scored only
+    some of the players would tilt the comparison. Otherwise everything in the results counts.
 
     Args:
         results: The results folder.

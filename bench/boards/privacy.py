@@ -1,4 +1,4 @@
-"""Which suites are private: the one rule that everything follows that publishes or exports results."""
+"""Which suites are private: one rule for everything that publishes or exports results."""
 
 from __future__ import annotations
 

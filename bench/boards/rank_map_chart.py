@@ -1,4 +1,4 @@
-"""The figure of a rank map: two axes of ranks, one line a model."""
+"""The figure of a rank map: two axes of ranks, one line per model."""
 
 from __future__ import annotations
 

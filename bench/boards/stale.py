@@ -1,4 +1,4 @@
-"""What of a board was made with other prompts, parameters or models than the current ones."""
+"""Which evidence of a board was made with other prompts, parameters or models than the current ones."""
 
 from __future__ import annotations
 

@@ -284,7 +284,7 @@ class ResponseCache:
         self._unsaved.clear()
 
     def _open_read_only(self, error: BaseException) -> None:
-        """After ``error``, read the database without writing, if that is what is not allowed."""
+        """After ``error``, only read the database, if writing is what failed."""
         if any(sign in str(error).lower() for sign in _UNWRITABLE):
             with contextlib.suppress(*_FAULTS):
                 self._disk = _ReadOnlyDisk(self.folder / diskcache.core.DBNAME)

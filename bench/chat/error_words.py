@@ -1,6 +1,6 @@
 """The codes and phrases by which providers say that a filter or the size of the input stopped a request.
 
-The patterns are about phrases, not single words: "unknown parameter safety_settings" is no filter.
+The patterns match phrases, not single words: "unknown parameter safety_settings" is not a filter.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What comes beside the text of an answer and is kept as evidence: reasoning, refusals, tool arguments."""
+"""What an answer contains besides its text, kept as evidence: reasoning, refusals, tool arguments."""
 
 from __future__ import annotations
 

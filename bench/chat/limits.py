@@ -1,4 +1,4 @@
-"""A provider's limits: calls at once (in all and per role), calls per minute, and pauses it asks for."""
+"""A provider's limits: concurrent calls (in total and per role), calls per minute, and pauses it asks for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Asks a server which models it offers, and makes catalogue entries of the answer."""
+"""Asks a server which models it offers, and turns the answer into catalogue entries."""
 
 from __future__ import annotations
 

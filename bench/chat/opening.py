@@ -40,14 +40,14 @@ async def open_chat(
         catalog: The providers and models that may be called.
         cache: Folder of the response cache, shared with other processes. None: no cache.
         max_cost: US dollars. Once they are spent, a call that may cost more raises BudgetReached.
-        models: Catalog names of all models that will be called. If one of them lacks its API key, the first
-            call to any of them fails, before anything is paid for.
+        models: Catalog names of all models that will be called. If one of them has no API key, the first call
+            fails, before anything is paid for.
         proven: Catalog names of models that have answered in earlier runs, so that one rejected request does
             not stop the run.
         on_call: Called with every request and its reply, including replies from the cache.
         warn: Called with a message if the cache cannot be used, and for each key that is too weak to be
             searched for in what models write.
-        without_cache: What that message says will happen then.
+        without_cache: Sentence of that message that says what happens then.
 
     Returns:
         A context manager that yields the Chat. Its ``cache`` is the open ResponseCache.

@@ -1,4 +1,4 @@
-"""agreement: judges against people."""
+"""``bench agreement``: judges against people."""
 
 from __future__ import annotations
 

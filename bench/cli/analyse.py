@@ -1,4 +1,4 @@
-"""analyse: what the evidence says beyond the ranking."""
+"""``bench analyse``: what the evidence says beyond the ranking."""
 
 from __future__ import annotations
 

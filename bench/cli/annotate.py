@@ -1,4 +1,4 @@
-"""annotate: send conversations to people who rate them, and import their ratings."""
+"""``bench annotate``: send conversations to people who rate them, and import their ratings."""
 
 from __future__ import annotations
 

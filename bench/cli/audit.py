@@ -1,4 +1,4 @@
-"""``bench audit``"""
+"""``bench audit``: check the evidence and recompute the numbers."""
 
 from __future__ import annotations
 

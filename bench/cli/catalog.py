@@ -1,4 +1,4 @@
-"""suites, models: lists of what can be run."""
+"""``bench suites`` and ``bench models``: lists of what can be run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What all commands share: --quiet and --verbose, NO_COLOR, and names of commands that are nearly right."""
+"""What all commands share: --quiet and --verbose, NO_COLOR, and suggestions for mistyped commands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""compare, rating: have judges compare players in pairs, and the board that follows."""
+"""``bench compare`` and ``bench rating``: players compared in pairs, and the board that follows."""
 
 from __future__ import annotations
 

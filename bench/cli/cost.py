@@ -1,4 +1,4 @@
-"""cost: what the committed evidence took, in tokens and dollars."""
+"""``bench cost``: what the committed evidence cost, in tokens and dollars."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""diff: what changed on a board since a commit."""
+"""``bench diff``: what changed on a board since a commit."""
 
 from __future__ import annotations
 

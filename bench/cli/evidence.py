@@ -1,4 +1,4 @@
-"""board, schemas, commit-results: what is made of the evidence."""
+"""``bench board`` and ``bench commit-results``."""
 
 from __future__ import annotations
 

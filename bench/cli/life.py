@@ -1,4 +1,4 @@
-"""``bench remove`` and ``bench rename``: the life of a board."""
+"""``bench remove`` and ``bench rename``: changes to the players of a board."""
 
 from __future__ import annotations
 

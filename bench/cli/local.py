@@ -1,4 +1,4 @@
-"""serve-local: a local model as a server of its own."""
+"""``bench serve-local``: serve a local model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``bench new``: suites, characters, situations and catalogue entries from a few words."""
+"""``bench new``: write suites, characters, situations and catalogue entries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``bench propose``: what the workflow does with a model that an issue proposes."""
+"""``bench propose``: plan, add or run a model that an issue proposes."""
 
 from __future__ import annotations
 

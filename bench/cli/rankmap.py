@@ -1,4 +1,4 @@
-"""rank-map: our board beside another benchmark's published scores."""
+"""``bench rank-map``: our board beside another benchmark's published scores."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""plan, run, judge: the commands that call models, or show what calling them would take."""
+"""``bench plan``, ``run`` and ``judge``: call models, or show what calling them would cost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""schemas: the JSON Schema of every kind of file that the project reads or writes."""
+"""``bench schemas``: the JSON Schema of every kind of file that the project reads or writes."""
 
 from __future__ import annotations
 

@@ -249,7 +249,7 @@ def _charx(data: bytes, carrier: bytes | None) -> bytes:
 
 
 def _members(carrier: bytes) -> Iterator[tuple[zipfile.ZipInfo, bytes]]:
-    """The files of an archive besides the card, of which none would be unpacked outside a folder."""
+    """The files of an archive besides the card. None of them could be unpacked outside a folder."""
     with zipfile.ZipFile(io.BytesIO(carrier)) as archive:
         files = {info.filename: info for info in archive.infolist() if not info.is_dir()}
         if sum(info.file_size for info in files.values()) > MOST_FILE:

@@ -1,7 +1,7 @@
 """Boards in the schema that Every Eval Ever exchanges evaluations in: a JSON file for each player.
 
-Only aggregates are written. The schema of single samples asks whether an answer is correct, which a score for
-role play does not say.
+Only aggregates are written. The schema of single samples asks whether an answer is correct, and a score
+for role play does not say that.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""SQL over a store of results, through DuckDB. It loads little else, so that a query is quick."""
+"""SQL over a store of results, through DuckDB. It imports little else, so that a query is quick."""
 
 from __future__ import annotations
 

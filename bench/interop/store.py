@@ -1,8 +1,8 @@
 """All conversations and scores of a results tree in Parquet, for SQL (see :mod:`bench.interop.sql`).
 
 The JSON records stay the source of truth: every row holds the digest of its record. Commands other than
-``bench query`` therefore never read the store. To know whether it is up to date they would have to look at
-every record's file, which takes as long as reading those of one board.
+``bench query`` therefore never read the store: to know whether it is up to date, they would have to look at
+every record's file, which takes as long as reading the records of a board.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from bench.interop.dataset import MEANINGS, JudgesOf, Row, all_judges, rows_of, 
 from bench.results import ResultsTree
 
 CHUNKS = {"conversations": 1_000, "scores": 50_000}
-"""Rows of a row group: so many are in memory while a store is written, and are read to find one of them."""
+"""Rows of a row group: as many as are in memory while a store is written, and are read to find one."""
 
 
 def write_store(

@@ -1,4 +1,4 @@
-"""A catalogue entry for a GGUF file, from what the file says about itself."""
+"""A catalogue entry for a GGUF file, from the metadata in the file."""
 
 from __future__ import annotations
 

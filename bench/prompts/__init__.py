@@ -6,7 +6,7 @@ Ours also get ``language`` (a tag), ``language_name`` (in the language of the te
 ``turns`` and ``symmetric``; the interrogator's gets ``number``, which counts its messages; the judge's gets
 ``char_example``, ``char_greeting`` and ``declared``. In pingpong_long the interrogator's also gets
 ``directions``, and the judge's ``first``, ``more``, ``summary`` and ``summary_limit``.
-Templates may come from anybody: see :mod:`bench.prompts.sandbox` for what they may do.
+Templates are untrusted: see :mod:`bench.prompts.sandbox` for what they may do.
 """
 
 from __future__ import annotations

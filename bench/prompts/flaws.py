@@ -1,4 +1,4 @@
-"""What follows a judge's prompt if its suite asks for flaws: the same words for every template."""
+"""The text added to a judge's prompt if its suite asks for flaws, the same for every template."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Jinja for templates from anybody: no code runs, and no template can use up time or memory.
+"""Jinja for untrusted templates: they can run no code, and cannot use up time or memory.
 
-Every operation of a template is charged for its work: a fixed price, and the size of the values that go in
-and come out. A rendering that spends more than its budget ends in TemplateRuntimeError.
+Every operation of a template costs a fixed price plus the size of its inputs and outputs. A rendering that
+spends more than its budget ends in TemplateRuntimeError.
 """
 
 from __future__ import annotations

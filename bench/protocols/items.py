@@ -1,4 +1,4 @@
-"""Protocols that play the items of a data set: one JSON object a line, parsed before anything is paid."""
+"""Protocols that play the items of a data set: JSON Lines, parsed before anything is paid for."""
 
 from __future__ import annotations
 

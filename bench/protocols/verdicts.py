@@ -1,4 +1,4 @@
-"""How a judge's raw replies become one verdict, and become it again when they are re-parsed."""
+"""Turns a judge's raw replies into one verdict, now or when they are re-parsed."""
 
 from __future__ import annotations
 

@@ -3,8 +3,8 @@
 Functions: :func:`json_object`, :func:`verdict` (a judge's reply about a conversation), :func:`utterance` (an
 interrogator's reply), :func:`rating` (of a model that is both), :func:`banded` (a judge that picks a band
 first) and ``bench.replies.speech.speech_verdict``. Each returns data with the ``repairs`` it took (slugs of
-:data:`REPAIRS`) or raises :class:`ReplyFault`, whose sentence can be sent back to the model. Whatever the
-text, nothing else is raised.
+:data:`REPAIRS`) or raises :class:`ReplyFault`, whose sentence can be sent back to the model. Nothing else is
+raised, whatever the text.
 """
 
 from bench.replies.bands import Banded, banded

@@ -1,4 +1,4 @@
-"""What of an answer is not its own: the user's sentences, and the speaker's name in front."""
+"""Removes what an answer copies: the user's sentences, and the speaker's name in front."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from bench.replies.unspaced import asks, pieces
 ECHO_WORDS = 6
 """A sentence of at least this many words that repeats the user's shows that the user's side was written."""
 COPIED_WORDS, COPIED_SHARE = 3, 0.8
-"""A sentence of at least so many words is copied if one run of words is this share of it and of a sentence of
-the user's. Where the user said more, "inside the globe" is an answer."""
+"""A sentence of at least this many words is copied if one run of words is this share of it and of a sentence
+of the user's. Where the user said more, "inside the globe" is an answer."""
 SENTENCE = Later(r"[^.!?;…。\n]+[.!?;…。]*")
 
 
 def without_speaker(answer: str, name: str) -> str:
-    """An answer without the character's name in front of it ("Pip: ..."), which is no part of the words."""
+    """An answer without the character's name in front of it ("Pip: ..."), which is not part of the words."""
     label, colon, rest = answer.partition(":")
     words = {word.casefold() for word in label.strip(" *_#\n").split()}
     return rest if colon and words and words <= {*name.casefold().split()} else answer

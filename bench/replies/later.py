@@ -1,4 +1,4 @@
-"""Regular expressions that are compiled when they are first used: all of them together slow a start down."""
+"""Regular expressions that are compiled at first use, because compiling all of them slows down the start."""
 
 from __future__ import annotations
 

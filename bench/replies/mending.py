@@ -1,6 +1,6 @@
-"""Reads malformed JSON where only one reading is possible, and nothing where there is a doubt.
+"""Reads malformed JSON if only one reading is possible, and nothing if there is doubt.
 
-Every value is taken from the text as it stands there. No value is cut, completed or chosen among several.
+Every value is taken from the text unchanged. No value is cut, completed or chosen among several.
 """
 
 from __future__ import annotations

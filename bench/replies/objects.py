@@ -61,7 +61,7 @@ class JsonReply:
     mended: bool = False
     """Whether the standard decoder could not read it."""
     clashes: bool = False
-    """Whether a key occurs twice, with values of which one may be part of a string."""
+    """Whether a key occurs twice, and one of its values may be part of a string."""
 
     @property
     def sound(self) -> bool:
@@ -112,7 +112,7 @@ def ended(reply: JsonReply) -> None:
 
 
 def once(reply: JsonReply) -> None:
-    """Raise ReplyFault if a key in ``reply`` has two values of which one may be part of a string."""
+    """Raise ReplyFault if a key in ``reply`` has two values and one of them may be part of a string."""
     if reply.clashes:
         raise ReplyFault("contradiction", "The JSON gives a key twice; each key must occur once.")
 

@@ -12,13 +12,13 @@ from bench.replies.probes import normalised
 from bench.replies.unspaced import UNSPACED
 
 LONG = 10
-"""A repeat of up to so many characters counts as long: two in a row can split a text in very many ways."""
+"""A repeat of up to this many characters counts as long: two in a row can split a text in very many ways."""
 
 NO_LIMIT = 1000
-"""A repeat of up to so many characters counts as unbounded."""
+"""A repeat of up to this many characters counts as unbounded."""
 
 MOST_CHOICES = 10_000
-"""In so many ways may optional parts that can match the same text divide it among each other."""
+"""Optional parts that can match the same text may divide it among each other in this many ways."""
 
 _SAMPLE = string.printable + "".join(map(chr, range(ord("а"), ord("я") + 1))) + "äößあんアン一桃、。"
 _NO_BORDER = re.compile(rf"\\b(?=[{UNSPACED}])|(?<=[{UNSPACED}])\\b")

@@ -157,7 +157,7 @@ _SCRIPTS = {
 }
 """How the Unicode names of a script's letters begin. Any text fits a script that is not here."""
 _KANA_DUE = 8
-"""Japanese with at least so many letters has kana among them."""
+"""Japanese with at least this many letters has kana among them."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Text without spaces between words, such as Japanese: its pieces, and what denies or doubts a word in it."""
+"""Text without spaces between words, such as Japanese: its parts, and what negates or hedges a word in it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people did to a board besides running it: players removed or renamed, each with the reason."""
+"""Changes that people made to a board: players removed or renamed, each with the reason."""
 
 from __future__ import annotations
 

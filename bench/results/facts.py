@@ -1,4 +1,4 @@
-"""What the records of calls say beside the scores: how answers ended, what was asked again, who answered."""
+"""What the records of calls say besides the scores: how answers ended, what was asked again, who answered."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ class Batching:
     Args:
         catalog: The providers and models.
         cache: Folder of the response cache.
-        name: Name of the work, of which one command at a time may have batches.
+        name: Name of the work. Only one command at a time may have batches for it.
         limits: The cost limit.
         poll_seconds: Seconds between two queries of a batch's state.
         listener: Hears of batches and warnings.

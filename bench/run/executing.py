@@ -1,4 +1,4 @@
-"""Carries out the jobs of a run in this process."""
+"""Runs the jobs of a run in this process."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ def judge_suite(
     """Score existing conversations of ``suite``; no player is called. See also :func:`bench.run_suite`.
 
     Args:
-        players: Names to restrict the judging to; default: every player that has results.
+        players: Judge only these players; default: every player that has results.
         reparse: Re-parse the stored replies instead; makes no API calls.
         batch: Ask through the judges' Batch APIs, which is cheaper and takes up to 24 hours. Needs ``cache``,
             through which the answers arrive.
@@ -51,7 +51,7 @@ def judge_suite(
         What was done; ``unanswered`` lists requests whose batch ended before they were answered.
 
     Raises:
-        UserError: As of :func:`bench.run_suite`.
+        UserError: For the same reasons as :func:`bench.run_suite`.
     """
     check_ways(reparse, batch, shard, cache)
     listener = listener or Listener()

@@ -1,4 +1,4 @@
-"""Runs asynchronous work from ordinary code, also in a notebook, where an event loop is running already."""
+"""Runs asynchronous work from ordinary code, even in a notebook, where an event loop is already running."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether a cost limit can be kept: calls of unknown price cannot be counted."""
+"""Whether a cost limit can be enforced: calls of unknown price cannot be counted."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def run_suite(
 
     Args:
         suite: Id of the suite.
-        languages, players, judges, interrogator: Names to run instead of those that the suite names.
+        languages, players, judges, interrogator: Names to use instead of those of the suite.
         retry_failed: Retry recorded failures, whatever the cause; default: temporary ones.
         refresh_stale: Re-run and replace results whose prompts or parameters have changed.
         shard: One part of the cells, for several machines; default: all.
@@ -51,14 +51,14 @@ def run_suite(
         cluster: Address of a Dask scheduler whose workers do the work.
         results, models, prompts: The results tree, the catalog and the folder of suites and templates.
         cache: Folder of the response cache; None: no cache.
-        listener: Hears of progress and warnings.
+        listener: Is called with progress and warnings.
 
     Returns:
         What was done. Recorded failures are results, and ``budget_reached`` says whether the cost limit
         stopped the run; what was finished is stored in any case.
 
     Raises:
-        CatalogError: Something is named that does not exist or cannot do what is asked of it.
+        CatalogError: A name is unknown, or a model cannot do what the suite needs.
         ProviderError: A provider refused a call in a way that only the user can fix, such as a wrong key.
         StorageError: The results tree cannot be written.
     """

@@ -1,4 +1,4 @@
-"""Carries out a plan: conversations side by side, each judged as soon as it has ended."""
+"""Carries out a plan: conversations in parallel, each judged as soon as it ends."""
 
 from __future__ import annotations
 

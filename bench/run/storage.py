@@ -1,4 +1,4 @@
-"""Stores what a run has made, next to other processes that may work on the same results tree."""
+"""Stores what a run has made. Other processes may write to the same results tree."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How likely each player is the best, or among the best three: how often it is on resampled scenes."""
+"""The chance that each player is the best, or among the best three, from resampled scenes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How players hold out in long conversations: recall, slopes, breaks, recovery, repetition by turn.
+"""How well players hold up in long conversations: recall, slopes, breaks, recovery, repetition by turn.
 
 A turn is broken if the mean of its judges' scores for staying in character is below the middle of the scale;
 a refusal counts as the lowest score. All judgements of unchanged, complete conversations count for this.

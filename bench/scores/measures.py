@@ -48,7 +48,7 @@ UNSPACED_RUN = 10
 UNSPACED_SCRIPTS = frozenset({"Jpan", "Hans", "Hant", "Thai", "Laoo", "Khmr"})
 FOLDER = Path(__file__).parent / "phrases"
 KEY = 3
-"""Letters of a word under which a phrase is looked up; a word with any ending has at least so many."""
+"""Letters of a word under which a phrase is looked up; a word with any ending has at least this many."""
 
 Gram = tuple[str, ...]
 _WORD = re.compile(r"\w+(?:'\w+)*")

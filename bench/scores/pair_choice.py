@@ -2,7 +2,7 @@
 
 The next pair is the one with the largest p (1 - p) Var(theta_i - theta_j): a comparison whose outcome is open
 and about which little is known. Before the first verdict, strengths come from the order of the board by
-score. A share of the pairs is drawn at random, so that a wrong order shows. All pairs are asked both ways.
+score. A share of the pairs is drawn at random, so that a wrong order is seen. All pairs are asked both ways.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Choice:
     done: Collection[Picked]
     """What the judge has compared, players in any order."""
     neighbours: int = NEIGHBOURS
-    """Only pairs within so many ranks are chosen, except at random."""
+    """Only pairs within this many ranks are chosen, except at random."""
     mine: Callable[[Picked], bool] = lambda pick: True
     """Whether a comparison may be chosen here: machines that share the work choose different ones."""
 
@@ -57,7 +57,7 @@ class Choice:
 
 
 def pairs_within(players: int, neighbours: int, slots: int) -> int:
-    """Number of comparisons of all pairs within so many ranks in so many slots."""
+    """Number of comparisons of all pairs within this many ranks in this many slots."""
     return slots * sum(max(0, players - distance) for distance in range(1, neighbours + 1))
 
 

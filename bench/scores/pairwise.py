@@ -33,8 +33,8 @@ FEW = 5
 """A margin given fewer times than this has no threshold of its own."""
 MOST_STEPS = 100
 IDENTIFIED = 1e-6
-"""An effect of which a smaller part is left beside all others cannot be told from them: with a single judge,
-self-preference and the strength of that family are one number."""
+"""If less than this part of an effect is left beside all others, it cannot be separated from them: with one
+judge, self-preference and the strength of that family are one number."""
 CLOSE = 1e-10
 """Newton's steps end where the log-likelihood is expected to grow by less than this."""
 

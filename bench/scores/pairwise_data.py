@@ -1,6 +1,6 @@
-"""From records of comparisons to arrays: which verdicts count, and what is known beside them.
+"""From records of comparisons to arrays: which verdicts count, and what else is known.
 
-A comparison counts where its judge answered in both orders and saw no refusal in either. Everything else is
+A comparison counts if its judge answered in both orders and saw no refusal in either. Everything else is
 counted as what it is, and moves no rating: an answer in one order only could be that judge's position bias,
 and a refusal is not a weaker answer.
 """

@@ -1,7 +1,7 @@
-"""Policies: what refusals, failures and missing judgements count for.
+"""Policies: how refusals, failures and missing judgements count.
 
-The paper leaves out what a judge saw refused, which can lift a player that refuses hard scenes. The robust
-scoring counts a refusal as the lowest score, and estimates a missing judgement from the other judges.
+The paper leaves out judgements that saw a refusal, which can lift a player that refuses hard scenes. The
+robust scoring counts a refusal as the lowest score, and estimates a missing judgement from the other judges.
 """
 
 from __future__ import annotations

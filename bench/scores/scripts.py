@@ -1,4 +1,4 @@
-"""What happened by script: facts recalled, attacks; and repetition by turn. No judge is needed.
+"""Events that need no judge: planted facts that were recalled, attacks, and repetition by turn.
 
 An event is a row: turn, its kind, and a value. Kinds are the outcomes of a plant (in the turn in which it was
 asked for), ``attack``, and ``repeated`` (the share of the answer's four-word runs that earlier answers have).

@@ -26,7 +26,7 @@ NAME_LENGTH = 32
 END_LENGTH = 27
 """Most letters of a name in a column or row, and at the end of a line."""
 LABEL_ALL = 12
-"""Up to so many points of a scatter plot, all names are shown."""
+"""Up to this many points of a scatter plot, all names are shown."""
 TINTS = 12
 LIGHTEST, DARKEST = 0.04, 0.42
 """Tints of a heat map. Text on the darkest has a contrast over 4.5 in the light and the dark scheme."""

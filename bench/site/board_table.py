@@ -34,7 +34,7 @@ _NOTHING: _Numbers = (None,) * len(_NAMES)
 
 
 def size_of(billions: float | None) -> str:
-    """Key of the size class of a model with so many billion parameters; None: not published."""
+    """Key of the size class of a model with this many billion parameters; None: not published."""
     if billions is None:
         return UNKNOWN[0]
     return next(key for key, _, low, high in SIZES if low <= billions < high)

@@ -1,4 +1,4 @@
-"""Building the website from the results. See :func:`build_site`."""
+"""Builds the website from the results. See :func:`build_site`."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ from bench.slugs import slug
 from bench.suites import Suite
 
 FEW = 12
-"""On boards with at most so many players, a conversation page links the scene's other conversations."""
+"""On boards with at most this many players, a conversation page links the scene's other conversations."""
 
 
 @dataclass(frozen=True)
@@ -78,19 +78,19 @@ def build_site(
     source_url: str = "",
     jobs: int | None = None,
 ) -> SiteReport:
-    """Build the website of all boards in the results. Files that would not change are not written.
+    """Build the website of all boards in the results. Only files that change are written.
 
     Args:
-        results: The results folder, without private suites, or a tree.
-        output: The folder of the site. Must be empty, or hold a site that was built before.
+        results: The results folder or tree. Of a folder, private suites are left out.
+        output: The folder of the site: empty, or one that holds a site built before.
         prompts: The folder with the suites, or suites that are already loaded, by id. A suite gives its
             boards their title and description, and says which judges and scenes count.
         models: The catalog, or its file, which may be missing. It gives judges their names.
-        labels: Titles and descriptions by suite id, in place of those of the suites.
+        labels: Titles and descriptions by suite id, to use instead of those of the suites.
         sources: Where the hand-written pages, templates and styles are. Default: this source tree.
         site_url: Address of the published site, for canonical links and a sitemap.
         source_url: Address where the results folder can be browsed. Pages then link each record.
-        jobs: Number of processes. None: as many as make sense; 1: only this one.
+        jobs: Number of processes; None: chosen by the number of players; 1: only this one.
 
     Raises:
         SiteError: The output folder holds other files, or MkDocs fails.

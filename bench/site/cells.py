@@ -64,7 +64,7 @@ class CellSummary:
     """What a judge said of the lowest and of the highest score; None if no reasons are known."""
     repeat: int = 1
     repeats: tuple[CellSummary, ...] = ()
-    """Of a scene that was played more than once: its conversations, of which this is the first."""
+    """If a scene was played more than once: its conversations, beginning with this one."""
 
     @property
     def talk(self) -> str:

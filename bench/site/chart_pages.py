@@ -1,6 +1,6 @@
 """The charts of a board: which there are, what they show in words, and their files.
 
-``charts/NAME.svg``, ``.png`` and ``.csv`` lie beside the board's page. A chart is left out where its numbers
+``charts/NAME.svg``, ``.png`` and ``.csv`` are beside the board's page. A chart is left out where its numbers
 are unknown, and all of them on boards with few players, whose table says as much.
 """
 
@@ -42,7 +42,7 @@ FOLDER = "charts"
 NARROW = 4.4
 """Inches of the chart on the home page: its text can be read on a phone."""
 WIDE = 8.0
-"""Costs whose largest is so many times the smallest are on a logarithmic axis."""
+"""Costs whose largest is this many times the smallest are on a logarithmic axis."""
 
 
 @dataclass(frozen=True)

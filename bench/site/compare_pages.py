@@ -1,4 +1,4 @@
-"""The page that compares players on the same scenes. The scores come from one script a player."""
+"""The page that compares players on the same scenes. The scores come from one script per player."""
 
 from __future__ import annotations
 

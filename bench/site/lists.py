@@ -1,4 +1,4 @@
-"""The lists that a board can be compared with in a rank map."""
+"""The published lists that a board can be compared with in a rank map."""
 
 from __future__ import annotations
 

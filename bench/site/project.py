@@ -1,5 +1,4 @@
-"""The sources of the site: its own pages, and the changelog, the feed and how to cite, read from CHANGELOG.md
-and CITATION.cff."""
+"""The sources of the site, and what comes from CHANGELOG.md and CITATION.cff: changes, feed, how to cite."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ class BoardRules:
     high: float
     length: LengthRule
     gap: float
-    """Players within so many points of the leader of a group share its rank."""
+    """Players within this many points of the leader of a group share its rank."""
     pools_turns: bool
     turn_label: str
     published: bool = False

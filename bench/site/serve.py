@@ -1,4 +1,4 @@
-"""Serving a built site on this machine."""
+"""Serves a built site on this machine."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The index for the full-text search of conversations, which ``bench site index`` makes with Pagefind.
 
-It is no part of a build: it takes long, and Pagefind is optional. Pagefind never sees a page of the site. It
+A build does not make it: it takes long, and Pagefind is optional. Pagefind never sees a page of the site. It
 reads plain pages that are made for it here, with a heading for each turn and nothing but escaped words.
 """
 

@@ -61,7 +61,7 @@ def _can_spawn() -> bool:
 
 
 def processes(players: int, jobs: int | None) -> int:
-    """How many processes to use for so many players. ``jobs``: as for :func:`workers`."""
+    """How many processes to use for this many players. ``jobs``: as for :func:`workers`."""
     if jobs is not None:
         return jobs
     return min(MOST, os.cpu_count() or 1) if players >= WORTH_A_PROCESS else 1
@@ -69,7 +69,7 @@ def processes(players: int, jobs: int | None) -> int:
 
 @contextmanager
 def workers(setup: Setup, players: int, jobs: int | None = None) -> Iterator[Workers]:
-    """Workers for so many players. ``jobs``: number of processes; None: choose; 1: only this one."""
+    """Workers for this many players. ``jobs``: number of processes; None: choose; 1: only this one."""
     count = processes(players, jobs) if _can_spawn() else 1
     if count < 2:
         yield Workers(setup, None)

@@ -42,7 +42,7 @@ def existing_layers(prompts: Prompts) -> tuple[Path, ...]:
 
 
 def private_layer(layers: Sequence[Path]) -> Path:
-    """The folder for what is not published: the highest of several, else ``private`` beside the only one."""
+    """The folder for private files: the highest of several, else ``private`` beside the only one."""
     return layers[-1] if len(layers) > 1 else layers[0].parent / PRIVATE
 
 
@@ -115,7 +115,7 @@ def suite_files(prompts: Prompts) -> dict[str, Path]:
 
 
 def folder_name(name: str, kind: str, where: str) -> str:
-    """``name`` if results can lie in a folder of that name, else CatalogError."""
+    """``name`` if a folder of results can have that name, else CatalogError."""
     if slug(name) != name or name in NOT_SUITES:
         hint = "Use lower-case letters, digits and '-', and no reserved name: results get a folder of it."
         raise CatalogError(f"{name!r} cannot name a {kind}", where=where, hint=hint)

@@ -69,7 +69,7 @@ def add_models(
 
 
 def _table(kind: str, name: str, values: Mapping[str, object], entry: type[Model] | type[Provider]) -> str:
-    """A table of the catalogue as TOML; what is not known is left out."""
+    """A table of the catalogue as TOML, without unknown values."""
     kept = {key: value for key, value in values.items() if value is not None}
     entry_from(entry, kept, name)
     head = f"[{kind}.{toml_value(name)}]\n"

@@ -1,7 +1,7 @@
 """Which judges score which scene when a suite lets its judges take turns.
 
-The rota follows from the suite alone: its scenes and judges in their order, and the number of judges a scene
-gets. So every player, and every repeat, is judged by the same judges in a scene.
+The rota depends on the suite alone: its scenes and judges in their order, and the number of judges per scene.
+So the same judges score every player and every repeat of a scene.
 """
 
 from __future__ import annotations

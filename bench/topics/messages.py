@@ -1,4 +1,4 @@
-"""Read user messages from a CSV, JSON Lines or Parquet file of any origin."""
+"""Read user messages from a CSV, JSON Lines or Parquet file, without trusting it."""
 
 from __future__ import annotations
 

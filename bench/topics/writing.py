@@ -1,4 +1,4 @@
-"""Have a model draft a situation for each topic, from the topic's words."""
+"""Has a model draft a situation for each topic, from the topic's words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run's cells on the workers of a Dask cluster (extra ``cluster``): the same code, the same results.
+"""A run's cells on the workers of a Dask cluster (``make cluster``): the same code, the same results.
 
     bundle     a suite in one language with all its texts and the models it calls, as JSON
     source     a hash of the package's source, by which the command's and the workers' are compared

@@ -1,4 +1,4 @@
-"""A hash of the source, by which the Dramaturg of the workers is compared with that of the command."""
+"""A hash of the source, to compare the workers' Dramaturg with the command's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pairs of things to compare: all of them, or where they are too many a sample that is always the same."""
+"""Pairs of things to compare: all of them or, if there are too many, a sample that is always the same."""
 
 from __future__ import annotations
 

@@ -313,7 +313,7 @@ _TABLES: tuple[tuple[str, str, str, str, Callable[[Material], pd.DataFrame]], ..
         "questions",
         "Variety of questions",
         "Word overlap of questions of two runs of one scene; `baseline` is that of unrelated scenes. "
-        f"If a scene has more than {MOST_PAIRS} pairs of runs, so many are drawn with a fixed seed.",
+        f"At most {MOST_PAIRS} pairs of runs of a scene are compared, drawn with a fixed seed.",
         "no conversation is complete",
         lambda m: question_variety(m.turns, m.frames.language),
     ),

@@ -1,4 +1,4 @@
-"""Interrogator or judge swapped: how alike the boards are that come out."""
+"""How similar the boards are if the interrogator or the judges are swapped."""
 
 from __future__ import annotations
 
