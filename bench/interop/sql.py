@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from bench.errors import UserError
@@ -15,9 +16,8 @@ CONFIG = {
     "autoinstall_known_extensions": False,
     "autoload_known_extensions": False,
     "python_enable_replacements": False,
-    "temp_directory": "",
 }
-"""A query keeps little in memory, writes nothing, loads nothing and sees no variable of the program."""
+"""A query keeps little in memory, loads nothing and sees no variable of the program."""
 READS = "StatementType.SELECT"
 BOARD = """
 CREATE VIEW board AS
@@ -57,7 +57,10 @@ def query(folder: Path, sql: str, most: int | None = None) -> tuple[list[str], l
     if missing := [path for path in files.values() if not path.is_file()]:
         hint = f"Write the store first: `bench export --format store -o {folder}`."
         raise UserError("no such file", where=str(missing[0]), hint=hint)
-    with duckdb.connect(config=CONFIG) as connection:
+    with (
+        TemporaryDirectory() as spill,
+        duckdb.connect(config=CONFIG | {"temp_directory": spill}) as connection,
+    ):
         try:
             places = {name: "'" + str(path).replace("'", "''") + "'" for name, path in files.items()}
             for name, place in places.items():
