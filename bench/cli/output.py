@@ -70,7 +70,8 @@ def form_of(form: str | None, output: Path | None, allowed: Sequence[str]) -> st
         fault = f"unsupported file type {output.suffix!r}" if output.suffix else "the file has no suffix"
         raise UserError(fault, where=str(output), hint=f"Use one of {', '.join(known)}.")
     if form is not None and form not in meant:
-        hint = f"Name a {meant[0]} file, or leave --format out."
+        ends = [end for end, names in SUFFIXES.items() if form in names]
+        hint = f"Name a {' or '.join(ends)} file, or leave --format out."
         raise UserError(
             f"the suffix {output.suffix!r} does not match format {form}", where=str(output), hint=hint
         )

@@ -59,21 +59,21 @@ def query(folder: Path, sql: str, most: int | None = None) -> tuple[list[str], l
         raise UserError("no such file", where=str(missing[0]), hint=hint)
     with (
         TemporaryDirectory() as spill,
-        duckdb.connect(config=CONFIG | {"temp_directory": spill}) as connection,
+        duckdb.connect(config=CONFIG | {"temp_directory": spill}) as base,
     ):
         try:
             places = {name: "'" + str(path).replace("'", "''") + "'" for name, path in files.items()}
             for name, place in places.items():
-                connection.execute(f"CREATE VIEW {name} AS SELECT * FROM read_parquet({place})")
-            connection.execute(BOARD)
-            connection.execute(f"SET allowed_paths = [{', '.join(places.values())}]")
-            connection.execute("SET enable_external_access = false")
-            connection.execute("SET lock_configuration = true")
-            statements = connection.extract_statements(sql)
+                base.execute(f"CREATE VIEW {name} AS SELECT * FROM read_parquet({place})")
+            base.execute(BOARD)
+            base.execute(f"SET allowed_paths = [{', '.join(places.values())}]")
+            base.execute("SET enable_external_access = false")
+            base.execute("SET lock_configuration = true")
+            statements = base.extract_statements(sql)
             if [str(statement.type) for statement in statements] != [READS]:
                 hint = "Write one SELECT, DESCRIBE or SUMMARIZE; PIVOT needs its values: ON judge IN ('a')."
                 raise UserError("a query is one statement that reads", hint=hint)
-            result = connection.execute(statements[0])
+            result = base.execute(statements[0])
             columns = _distinct([column[0] for column in result.description or ()])
             rows = result.fetchall() if most is None else result.fetchmany(most)
         except (duckdb.Error, ValueError, OverflowError) as error:  # Python has no year 10000
