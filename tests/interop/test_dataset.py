@@ -64,7 +64,7 @@ def test_a_suffix_decides_the_format_or_is_rejected(tree: ResultsTree, tmp_path:
     for words, fault in (
         (["-o", str(tmp_path / "x.xlsx")], "unsupported file type '.xlsx'"),
         (["-o", str(tmp_path / "x")], "no suffix"),
-        (["-o", str(tmp_path / "x.csv"), "--format", "parquet"], "does not match format parquet"),
+        (["-o", str(tmp_path / "x.csv"), "--format", "parquet"], "Name a .parquet file"),
     ):
         ended = run(tree, "export", "synthetic", *words)
         assert isinstance(ended.exception, UserError)
