@@ -8,11 +8,13 @@ import pytest
 
 from bench.audit import audit_tree
 from bench.boards.life import remove_player, rename_player
+from bench.catalog import load_catalog
 from bench.errors import UserError
 from bench.results import ResultsTree
 from bench.scores.frame import load
 from bench.site.build import build_site
 from tests.synthetic import make_tree
+from tests.tiny import ROOT
 
 REASON = "The provider served another <b>model</b>."
 
@@ -45,6 +47,10 @@ def test_a_renamed_player_keeps_its_answers_and_scores(tree: ResultsTree) -> Non
     before = load(tree, "synthetic", "en")
     with pytest.raises(UserError, match="already"):
         rename_player(tree, "synthetic", first, other, "x")
+    with pytest.raises(UserError, match="is another model"):
+        rename_player(
+            tree, "synthetic", first, "smollm2-135m", "x", catalog=load_catalog(ROOT / "models.toml")
+        )
     rename_player(tree, "synthetic", first, "new-name", REASON, day="2026-11-27")
     after = load(tree, "synthetic", "en")
     assert "new-name" in after.names

@@ -129,7 +129,8 @@ def rename_player(
 
     With a ``catalog`` that has the new id, the player's name comes from there.
 
-    Raises UserError if the player is not there, the new id is taken, or the reason is unusable.
+    Raises UserError if the player is not there, the new id is taken or another model's, or the reason is
+    unusable.
     """
     reason, day = _checked(reason, day)
     checked_id(to, "NEW")
@@ -139,6 +140,10 @@ def rename_player(
             where = str(tree.player_folder(suite, language, to))
             raise UserError(f"player {to!r} already exists", where=where, hint="Choose another id.")
     entry = catalog.models.get(to) if catalog else None
+    for info in boards.values():
+        if catalog and entry and info.model and entry.model != info.model:
+            fault = f"{to!r} is another model: {entry.model!r}, while {info.model!r} gave these answers"
+            raise UserError(fault, where=str(catalog.path), hint="Choose the id of the same model.")
     done = []
     for language, info in boards.items():
         old = tree.player_folder(suite, language, player)

@@ -42,8 +42,15 @@ def existing_layers(prompts: Prompts) -> tuple[Path, ...]:
 
 
 def private_layer(layers: Sequence[Path]) -> Path:
-    """The folder for private files: the highest of several, else ``private`` beside the only one."""
-    return layers[-1] if len(layers) > 1 else layers[0].parent / PRIVATE
+    """The folder for private files: the highest of several, else ``private`` beside the only one.
+
+    Raises CatalogError if it holds cards that may be published: git would ignore them from then on.
+    """
+    layer = layers[-1] if len(layers) > 1 else layers[0].parent / PRIVATE
+    if not is_private_layer(layer) and any(layer.glob("characters/*/*.toml")):
+        hint = f"Name a folder for private cards last, such as --prompts {layer} --prompts {PRIVATE}."
+        raise CatalogError("holds cards that are not private", where=str(layer), hint=hint)
+    return layer
 
 
 def is_private_layer(layer: Path) -> bool:

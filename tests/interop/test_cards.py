@@ -160,6 +160,9 @@ def test_a_card_without_a_licence_is_private(prompts: Path) -> None:
         prompts, "b.json", json.dumps(V2 | {"data": V2["data"] | {"name": "B"}}).encode(), licence="CC0-1.0"
     )
     assert (card.private, card.licence, path.parents[2]) == (False, "CC0-1.0", prompts)
+    with pytest.raises(UserError, match="holds cards that are not private"):  # git would ignore all of them
+        import_card(prompts.parent / "a.json", [private, prompts], "de", Choices())
+    assert not (prompts / ".gitignore").exists()
 
 
 def test_the_lorebook_becomes_entries_with_keys_and_what_is_constant_becomes_text(prompts: Path) -> None:
