@@ -90,7 +90,9 @@ LENGTH_WORDS = re.compile(
     r"|(input|prompt|messages|text)\b[^.]{0,20}\bexceeds?\b|tokens\b[^.]{0,20}\blarger than"
     r"|longer than the (model|maximum)|input length|contextwindowexceeded"
     r"|payload size exceeds|(request|entity) (entity )?too large"
-    r"|tokens\b[^.]{0,20}\b(must|should|can) (be )?(no more|not be more|at most|less|fewer|under|<)"
+    r"|(?<!output )(?<!completion )(?<!stop )(?<!stop_)(?<!thinking )tokens\b[^.]{0,20}"
+    r"\b(must|should|can) (be )?"
+    r"(no more|not be more|at most|less|fewer|under|<)"
     r"|tokens?\b[^.]{0,30}\bonly supports\b|tokens, but the\b[^.]{0,30}\bcontext"
     r"|max_tokens must be at least 1, got -"  # what the input leaves of the context
     r"|must have less than \d+ tokens|`inputs` tokens|tokens\b[^.]{0,40}\btoo large|max input characters"

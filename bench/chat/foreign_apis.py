@@ -22,6 +22,10 @@ FORMATS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Hugging Face's own API", ("generated_text",)),
     ("llama.cpp's own API", ("content", "stop")),
     ("OpenAI's older completions", ("choices.0.text",)),
+    *(
+        ("a gateway that wraps its answers", (f"{key}.choices",))
+        for key in ("data", "result", "body", "response")
+    ),
 )
 """APIs, and the places that all have to exist in a body of theirs; the first one that fits counts."""
 

@@ -161,7 +161,7 @@ def _blocks(text: str, start: int, cut: bool) -> tuple[list[tuple[int, int]], bo
     blocks = [(0, start)] if start else []
     opened: re.Match[str] | None = None
     depth = closed = 0
-    at = start
+    at, lead = start, len(text) - len(text.lstrip())
     while mark := _MARK.search(text, at):
         at = mark.end()
         if mentioned(text, mark) and (mark["open"] or not depth or text[at] == "`"):
@@ -182,7 +182,7 @@ def _blocks(text: str, start: int, cut: bool) -> tuple[list[tuple[int, int]], bo
         else:
             depth, closed = depth - 1, at
             if not depth:
-                blocks += _block(text, opened.start(), closed)
+                blocks += _block(text, opened.start(), closed, lead)
                 opened, closed = None, 0
     if opened is None:
         return blocks, False
@@ -193,14 +193,17 @@ def _blocks(text: str, start: int, cut: bool) -> tuple[list[tuple[int, int]], bo
     return blocks, False
 
 
-def _block(text: str, start: int, end: int) -> list[tuple[int, int]]:
-    """The block between two marks, with a code fence around it; none if the text only talks of the marks."""
+def _block(text: str, start: int, end: int, lead: int) -> list[tuple[int, int]]:
+    """The block between two marks, with a code fence around it; none if the text only talks of the marks.
+
+    The words of ``text`` begin at ``lead``.
+    """
     around = text[max(0, start - 1) : start] + text[end : end + 1]
-    if _in_sentence(text, start, end) or (around in QUOTES and text[: start - 1].strip()):
+    if _in_sentence(text, start, end) or (around in QUOTES and start - 1 > lead):
         return []
     fence, rest = _FENCED.search(text, max(0, start - 40), start), _FENCE_END.match(text, end)
     if fence and rest:
-        return [] if text[: fence.start()].strip() else [(fence.start(), rest.end())]
+        return [] if fence.start() > lead else [(fence.start(), rest.end())]
     return [(start, end)]
 
 

@@ -354,6 +354,7 @@ ERRORS: dict[str, Sample] = {
     ),
     "nothing left for the answer": (400, _error("max_tokens must be at least 1, got -200."), "too_long"),
     "limit of the answer": (400, _error("max_tokens cannot exceed 8192"), "rejected"),
+    "limit of stop tokens": (400, _error("The number of stop tokens must be less than 5"), "rejected"),
     "budget of thinking": (400, _error("The thinking_budget tokens must be less than 8192"), "rejected"),
     "story that did not parse": (
         500,

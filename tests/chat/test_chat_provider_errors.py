@@ -148,6 +148,7 @@ NATIVE: dict[str, str] = {
     "Responses": json.dumps({"object": "response", "status": "completed", "output": [{"type": "message"}]}),
     "DashScope": json.dumps({"output": {"text": "Boo.", "finish_reason": "stop"}, "request_id": "1"}),
     "Hugging Face": json.dumps([{"generated_text": "Boo."}]),
+    "a wrapper": json.dumps({"code": 0, "data": json.loads(BODY)}),
     "completions": json.dumps({"choices": [{"text": "Boo.", "finish_reason": "stop"}]}),
 }
 
