@@ -42,7 +42,7 @@ off. ``refused``: the model declined, in the answer's refusal field. ``rejected`
 request, for example because the prompt is too long; older records say ``refused`` and "HTTP ...".
 ``bad_audio``, of failures only: the answer's sound cannot be used."""
 Openness = Literal["open", "closed", "unknown"]
-"""Whether a model's weights can be had; ``unknown`` of imported players that models.toml does not have."""
+"""Whether a model's weights are published; ``unknown`` for imported players without an entry."""
 Plain = Annotated[dict[str, JsonValue], AfterValidator(finite)]
 
 
@@ -70,7 +70,7 @@ class Record(BaseModel):
 
 
 class Audio(Record):
-    """A sound file: what it is, and what was measured of it. Its bytes lie beside the record."""
+    """A sound file: what it is, and what was measured of it. Its bytes are stored beside the record."""
 
     sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
     format: Literal["wav", "mp3", "flac"]
@@ -171,7 +171,7 @@ def _is_first(repeat: int) -> bool:
 
 
 Repeat = Annotated[int, Field(ge=1, le=MOST_REPEATS, exclude_if=_is_first)]
-"""Number of a sample: 2 is the first repeat. Left out where it is 1."""
+"""Number of a sample: 2 is the first repeat. Left out if it is 1."""
 
 
 def numbered(name: str, repeat: int) -> str:

@@ -69,7 +69,7 @@ class Player(Foreign):
 
 
 class PublicMessage(Foreign):
-    """A message. A system prompt is not a message of ours."""
+    """A message. A system prompt does not count as one."""
 
     role: Literal["user", "assistant", "bot", "system"]
     content: AnyText

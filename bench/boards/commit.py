@@ -62,7 +62,7 @@ def committable(tree: ResultsTree, suites: Mapping[str, Suite]) -> tuple[list[Re
 
 
 def _fault(tree: ResultsTree, suite: Suite, language: str, player: str) -> str:
-    """What keeps a player's evidence from being committed; empty where nothing does."""
+    """What keeps a player's evidence from being committed; empty if nothing does."""
     talks = tree.conversations(suite.id, language, player)
     conversations = {(c.character, c.situation, c.repeat): c for c in talks}
     judgements = list(tree.judgements(suite.id, language, player))
@@ -119,7 +119,7 @@ class Commit:
     """What there is to commit, or was committed."""
 
     message: str
-    """Empty where nothing has changed since the last commit."""
+    """Empty if nothing has changed since the last commit."""
     ignored: tuple[str, ...]
     """Boards with complete players that git ignores, as ``suite language``."""
     impossible: tuple[str, ...]
@@ -274,7 +274,7 @@ def _board(
 
 
 def _needed(suite: Suite, language: str, models: Path, compared: Sequence[Path]) -> list[Path]:
-    """The files that say how the evidence of a suite came about, and those whose absence does. ``compared``:
+    """The prompts, cards and other files behind the evidence of a suite, deleted ones included. ``compared``:
     changed comparisons."""
     scenes, folder = suite.language(language), suite.prompts / suite.protocol
     roles = facts_of(suite.protocol).roles
@@ -313,7 +313,7 @@ def _changed_players(tree: ResultsTree, board: Board, players: set[str]) -> list
 
 
 def _board_changed(path: Path, board: Board | None, *, dry_run: bool) -> bool:
-    """Whether board.json, made anew of the evidence, differs from what is committed. None: it goes."""
+    """Whether board.json, recomputed from the evidence, differs from the committed one. None: deleted."""
     if board is None:
         if not dry_run:
             path.unlink(missing_ok=True)

@@ -30,7 +30,7 @@ from bench.suites.layers import Prompts
 from bench.toml_entries import unknown_name
 
 ROUNDS = 8
-"""How often pairs are chosen anew from what the comparisons so far have shown."""
+"""How often pairs are chosen again, from what the comparisons so far have shown."""
 SMALLEST_ROUND = 32
 
 
@@ -65,9 +65,9 @@ class CompareJob:
     plan: PairPlan
     states: Counter[str] = field(default_factory=Counter)
     left: Counter[str] = field(default_factory=Counter)
-    """Of these, how many are not made once more."""
+    """How many of these are not repeated."""
     resumed: list[CompareWork] = field(default_factory=list)
-    """Comparisons that an earlier command chose and paid for: made whatever would be chosen now."""
+    """Comparisons that an earlier command chose and paid for. They are made, whatever would be chosen now."""
 
     @property
     def name(self) -> str:
@@ -104,7 +104,7 @@ class CompareJob:
         )
 
     def again(self) -> list[CompareWork]:
-        """Existing comparisons that are to be made once more; counts the states of all, and of those left."""
+        """Existing comparisons that are to be repeated; counts the states of all, and of those left."""
         self.states, self.left = Counter(), Counter()
         work: list[CompareWork] = []
         for record in self.evidence.records:

@@ -29,12 +29,12 @@ class Part:
 
 @dataclass(frozen=True)
 class Took:
-    """What some calls took."""
+    """What some calls cost."""
 
     calls: int = 0
     """Calls of the records, however they ended."""
     unanswered: int = 0
-    """Of these, calls that no answer came to, so that nothing is known to be charged."""
+    """Of these, calls without an answer, for which no charge is known."""
     prompt_tokens: int = 0
     cached_tokens: int = 0
     """Of the prompt tokens, those that the provider had cached."""
@@ -44,13 +44,13 @@ class Took:
     cost: Decimal = Decimal(0)
     """US dollars of the calls whose price is known."""
     unpriced: int = 0
-    """Answered calls whose price is unknown: ``cost`` is without them."""
+    """Answered calls whose price is unknown; ``cost`` does not include them."""
     estimated: int = 0
     """Answered calls whose tokens the provider did not count: estimated from the length of the text."""
     batch: int = 0
     """Calls that went through a Batch API."""
     silent: int = 0
-    """Records that tell of no call at all (imported evidence): what they took is unknown."""
+    """Records without calls (imported evidence), whose cost is unknown."""
 
     def __add__(self, other: Took) -> Took:
         return Took(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(Took)))
@@ -63,14 +63,14 @@ class Took:
 
 @dataclass(frozen=True)
 class CostRow:
-    """One part of the evidence and what it took."""
+    """One part of the evidence and what it cost."""
 
     part: Part
     took: Took
 
 
 def took(call: Call) -> Took:
-    """What one call took."""
+    """What one call cost."""
     usage = call.usage
     if usage is None:
         return Took(calls=1, unanswered=1, batch=call.batch is True)
@@ -112,11 +112,11 @@ def cost_rows(conversations: Iterable[Conversation], judgements: Iterable[Judgem
 
 
 PAIRS = "(pairs)"
-"""What stands for the player in the costs of comparisons, which are of two players each."""
+"""Used as the player in the costs of comparisons, which have two players each."""
 
 
 def comparison_cost_rows(records: Iterable[Comparison]) -> list[CostRow]:
-    """What comparisons took, by suite, language and judge."""
+    """What comparisons cost, by suite, language and judge."""
     sums: dict[Part, Took] = {}
     for record in records:
         for call in record.calls:

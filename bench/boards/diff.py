@@ -197,7 +197,7 @@ def _board_then(repository: Repository, commit: GitCommit, folder: Path, suite: 
 
 
 def _in_commit(error: RecordError, folder: str, commit: GitCommit) -> RecordError:
-    """``error`` with the commit in place of the temporary folder that its files were written to."""
+    """``error``, naming the commit instead of the temporary folder that its files were written to."""
     if folder not in error.where:
         return error
     where = error.where.replace(folder, f"commit {commit.short}, results")

@@ -18,17 +18,17 @@ from bench.slugs import slug
 from bench.tables import fitting, printable
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#b565a7", "#947600", "#7f7f7f")
-"""Told apart with any colour vision (after Okabe and Ito), each 3:1 or more on the light and dark page."""
+"""Distinguishable with any colour vision (after Okabe and Ito), 3:1 or more on light and dark pages."""
 MARKERS = ("o", "s", "^", "D", "v", "P")
 Dashes = Literal["solid"] | tuple[float, tuple[float, ...]]
 DASHES: tuple[Dashes, ...] = ("solid", (0, (5, 2)), (0, (1.5, 1.5)))
-"""A further round of families gets the next dashes, so that colour is never all that tells them apart."""
+"""A further round of families gets the next dashes, so that lines never differ by colour alone."""
 
 WIDTH = 9.0
 ROW = 0.27
 HEAD, FOOT = 0.75, 0.7
 LEFT, RIGHT = 0.44, 0.66
-"""Where the two axes of ranks stand, as shares of the width: outside them are the names."""
+"""Positions of the two axes of ranks, as shares of the width; the names are outside them."""
 BANDS = 0.4
 """Room for the bands of our ranks, left of our axis, in the units between the axes."""
 NAME_LENGTH = 34

@@ -51,7 +51,7 @@ def version_link(older: tuple[ResultsTree, Frames], newer: tuple[ResultsTree, Fr
 
 
 def _unlike(old: Frames, new: Frames) -> str | None:
-    """Why no link can exist; None if one may."""
+    """Why no link can exist; None if one can."""
     for what in ("language", "protocol", "criteria"):
         if getattr(old, what) != getattr(new, what) and not (old.scores.empty or new.scores.empty):
             return f"they differ in {what}"
@@ -63,7 +63,7 @@ def _unlike(old: Frames, new: Frames) -> str | None:
 
 
 def scene_texts(tree: ResultsTree, frames: Frames) -> dict[Scene, _Text]:
-    """What each scene of a board told its sides, from the first player that has it."""
+    """What the sides of each scene were shown, from the first player that has it."""
     missing = set(zip(frames.conversations["character"], frames.conversations["situation"], strict=True))
     texts: dict[Scene, _Text] = {}
     for player in frames.names:

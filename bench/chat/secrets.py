@@ -162,7 +162,7 @@ def without(text: str, secrets: Iterable[str]) -> tuple[str, int]:
 
 
 def without_in(value: Any, secrets: Iterable[str]) -> tuple[Any, int]:
-    """Parsed JSON with every string in it as of :func:`without`, and how often the secrets occurred."""
+    """Parsed JSON with :func:`without` applied to every string, and how often the secrets occurred."""
     secrets = tuple(secrets)
     if not secrets:
         return value, 0

@@ -96,12 +96,12 @@ def analyse(
 
 
 def _catalog(where: Places) -> Catalog | None:
-    """models.toml where there is one: results explain themselves without it, but for judges' families."""
+    """models.toml if it exists: without it, only the judges' families are unknown."""
     return where.catalog() if where.models.exists() else None
 
 
 def _text(analysis: Analysis) -> str:
-    """One table for a terminal; reasons stand below it, each once."""
+    """One table for a terminal, with each reason once below it."""
     head = f"{analysis.title} ({analysis.name})\n{analysis.about}\n"
     if not analysis.rows:
         return f"{head}None: {analysis.reason}.\n"

@@ -17,7 +17,7 @@ def quiet() -> bool:
 
 
 def verbose() -> bool:
-    """Whether errors come with the place in the program, and commands say how long they took."""
+    """Whether errors show where in the program they arose, and commands print their time."""
     return "verbose" in _given
 
 

@@ -72,7 +72,7 @@ def _rows(
 
 
 def shown_cost(took: Took) -> str:
-    """Dollars, ``~`` before what rests on estimated tokens, and what is unknown beside it."""
+    """Dollars, with ``~`` if tokens were estimated, and the number of calls of unknown cost."""
     if not took.known:
         return "unknown"
     about = "~" if took.estimated else ""

@@ -146,7 +146,7 @@ def designs(tree: ResultsTree, loaded: LoadedBoard, reach: str | None, form: str
     text += text_table(heads, [_design_cells(row) for row in made.designs], left=())
     text += DESIGN_NOTE
     if made.cost_of_judgement is None:
-        text += "The cost is unknown: a judge's price, or the tokens its judgements took, are not known.\n"
+        text += "The cost is unknown, because a judge's price or its use of tokens is not known.\n"
     if made.goal is not None and made.cheapest is not None:
         row = made.cheapest
         each = "every judge judges every scene" if not row.rotated else f"{row.per_scene} of them per scene"
@@ -162,8 +162,8 @@ def designs(tree: ResultsTree, loaded: LoadedBoard, reach: str | None, form: str
 
 DESIGN_NOTE = """\
 E rho2: share of the variance of differences between players that is real. phi: the same for the scores.
-Fewer judges per scene than judges: they take turns, in balance and alike for all players. Scenes count as
-independent: if they share characters, more of them help less. Playing more scenes costs extra.
+If fewer judges score a scene than there are judges, they take turns, the same for all players. Scenes count
+as independent: if they share characters, more of them help less. Playing more scenes costs extra.
 """
 
 

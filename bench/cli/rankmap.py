@@ -83,7 +83,7 @@ def rank_map(
 
 
 def _too_few(made: RankMap, against: str, where: str, aliases: Path | None) -> UserError:
-    """Too few models are in both lists; ``aliases`` is None where both are boards of ours."""
+    """The error for too few models in both lists; ``aliases`` is None if both are our own boards."""
     if aliases is None:
         return UserError(
             f"need 3 players with a score on both boards; found {made.n}",

@@ -258,7 +258,7 @@ def card_fields(data: CardData, choices: Choices, language: str = "en") -> tuple
 
 
 def own_fields(data: CardData) -> dict[str, Any]:
-    """What an export of ours has put into ``extensions``, as far as a card may have it."""
+    """What our export wrote into ``extensions``, if it is valid."""
     held = data.extensions.get(OURS)
     return {key: held[key] for key in OWN_FIELDS if key in held} if isinstance(held, dict) else {}
 

@@ -172,7 +172,7 @@ def _carrier(path: Path, form: str) -> bytes | None:
 
 
 def _original(path: Path) -> dict[str, Any] | None:
-    """The card that ``path`` was imported from; None for a card of ours. Raises Unreadable."""
+    """The card that ``path`` was imported from; None if it was not imported. Raises Unreadable."""
     kept = path.with_suffix(ORIGINAL)
     if not kept.exists():
         return None

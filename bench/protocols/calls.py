@@ -88,7 +88,7 @@ def tried(request: ChatRequest, reply: Reply, read: Callable[[str], T]) -> Try[T
 
 
 async def in_thread(work: Callable[..., T], *arguments: Any) -> T:
-    """What ``work`` returns, done where it does not block other calls."""
+    """What ``work`` returns. It runs where it does not block other calls."""
     import asyncio  # takes as long to import as the rest of a protocol: `bench check` needs none of it
 
     return await asyncio.to_thread(work, *arguments)

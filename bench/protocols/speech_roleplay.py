@@ -159,7 +159,7 @@ class SpeechRoleplay(ItemProtocol[Given]):
         return await self._hear(data, transcript_of(path), f"the recording {path.name}", talk)
 
     async def _ask_player(self, cell: Cell, given: Given, talk: Talk, ask: Ask) -> None:
-        """Take the answer of a speech model; a reply without sound is asked anew."""
+        """Take the answer of a speech model; the model is asked again after a reply without sound."""
         extra = self.catalog.model(cell.player).system_extra
         system = [Message(role="system", content=extra)] if extra else []
         text = "" if given.audio else given.task.instruction

@@ -142,7 +142,7 @@ def find(text: str, wanted: Wanted) -> JsonReply:
 
 
 def _alone(text: str, wanted: Wanted) -> JsonReply | None:
-    """The reply where it is nothing but the expected object, without a fault; most replies are."""
+    """The reply, if it is nothing but the expected object without a fault, as most replies are."""
     raw = text.strip(" \t\r\n")
     if not (raw.startswith("{") and raw.endswith("}")) or raw.count("{") + raw.count("[") > MAX_DEPTH:
         return None
@@ -249,7 +249,7 @@ def _bind(text: str, scanned: Scan, start: int, wanted: Wanted) -> JsonReply:
 
 
 def _in_doubt(text: str, scanned: Scan, span: Span, wanted: Wanted, data: dict[str, Any]) -> bool:
-    """Whether something else than ``data`` may be meant: what follows gives one of its numbers anew, or an
+    """Whether something else than ``data`` may be meant: what follows repeats one of its numbers, or an
     earlier value would do and this one is a quotation in a sentence."""
     given = set(_numbers(data, wanted.known))
     later = [s for s in scanned.spans if s.start >= span.end]

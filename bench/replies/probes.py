@@ -330,7 +330,7 @@ def _praised(text: str, match: re.Match[str]) -> str:
 
 
 def _problem(text: str, asked: str, match: re.Match[str], *, exactly: bool) -> str:
-    """Why a match asserts nothing; empty where it does. ``exactly``: see :func:`_doubted`."""
+    """Why a match asserts nothing; empty if it does. ``exactly``: see :func:`_doubted`."""
     sentence, start = _sentence_at(text, match.start())
     if repeats(sentence, asked):
         return REPEATED

@@ -29,7 +29,7 @@ class CompareWork:
     """The two conversations, in the order of the players' slugs."""
     judge: str
     anew: bool = False
-    """Whether replies from the cache that make a verdict fail are asked for anew."""
+    """Whether replies from the cache that make a verdict fail are asked for again."""
 
     @property
     def players(self) -> tuple[str, str]:

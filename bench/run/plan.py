@@ -38,7 +38,7 @@ class CellWork(Record):
     conversation: Conversation | None
     """The existing conversation, if it only has to be judged."""
     anew: bool = False
-    """Whether replies from the cache that make a record fail are asked for anew."""
+    """Whether replies from the cache that make a record fail are asked for again."""
 
 
 @dataclass
@@ -77,7 +77,7 @@ def make_plan(
 
     Without ``talk``, only judgements of complete conversations are planned. Temporary failures are always
     retried; ``retry_failed`` retries all, and ``refresh_stale`` replaces results whose inputs have changed.
-    With either of them, no reply from the cache makes a record fail: it is asked for anew.
+    With either of them, no reply from the cache makes a record fail: it is asked for again.
     """
     plan = Plan()
 

@@ -71,7 +71,7 @@ class DesignStudy(Record):
     negative: tuple[str, ...]
     """Components whose estimate was below 0, which count as 0."""
     cost_of_judgement: str | None
-    """Mean over the judges, at catalogue prices for the tokens that judgements took; null if unknown."""
+    """Mean over the judges, at catalogue prices for the tokens that judgements used; null if unknown."""
     designs: tuple[DesignRow, ...]
     goal: Goal | None
     goal_value: float | None

@@ -78,7 +78,7 @@ def rating_of(
         criteria=evidence.criteria,
         criterion=criterion,
         judges_as="fixed" if used is None else "sample",
-        sample_unknown=None if spread is not None else "that needs four judges who each compared all players",
+        sample_unknown=None if spread is not None else "it takes four judges who each compared all players",
         standings=_standings(evidence, evidence.records),
         rows=rows,
         pairs=_pairs(evidence, counting, pairs, criterion),

@@ -15,7 +15,7 @@ from bench.files import holds, storage_error
 from bench.site.paths import TALK_INDEX
 
 MARKER = ".dramaturg-site"
-"""File that says that the folder holds a site of ours, so a build may delete files in it."""
+"""File that marks the folder as built by bench, so that a build may delete files in it."""
 STAMPS = ".dramaturg-pages"
 """File with the stamps of the conversation pages: a page that would come out the same is not made again."""
 _TALK = re.compile(r"boards/[^/]+/[^/]+/players/[^/]+/[^/.]+\.[^/]+\.html")

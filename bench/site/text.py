@@ -77,7 +77,7 @@ def code(text: str, limit: int = 1000) -> Markup:
 
 
 def prose(text: str, kind: str, language: str = "") -> Markup:
-    """A block of text with its line breaks. ``kind``: a CSS class. ``language``: tag of the language due."""
+    """A block of text with its line breaks. ``kind``: a CSS class. ``language``: its expected tag."""
     long = ' tabindex="0" role="region" aria-label="Long text, scrolls"' if is_long(text) else ""
     known, left_to_right = _of_language(language)
     classes = f"rc-text {kind} rc-long" if long else f"rc-text {kind}"

@@ -250,7 +250,7 @@ _TABLES: tuple[tuple[str, str, str, str, Callable[[Material], pd.DataFrame]], ..
     (
         "disputes",
         "Turns on which the judges differ most",
-        "`gap`: largest minus smallest score, added up over the criteria; the first such turn of a talk.",
+        "`gap`: largest minus smallest score, added up over the criteria; once per conversation.",
         "no two judges differ",
         lambda m: disputes(m.frames),
     ),
