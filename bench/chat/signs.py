@@ -20,9 +20,12 @@ FILTER_RESULTS: dict[str, Side] = {
     "prompt_feedback": "input",
     "input_filter_results": "input",
     "innererror": "input",
+    "input_assessment": "input",
     "content_filter_results": "answer",
     "content_filter_result": "answer",
     "output_filter_results": "answer",
+    "content_filters": "answer",
+    "output_assessments": "answer",
     "safety_ratings": "answer",
     "vertex_ai_safety_ratings": "answer",
     "vertex_ai_safety_results": "answer",
@@ -36,7 +39,7 @@ FILTER_FLAGS: dict[str, Side] = {
 }
 """Fields that say that something was blocked, by themselves."""
 _NOT_BLOCKED = frozenset(
-    {"none", "unspecified", "block_reason_unspecified", "blocked_reason_unspecified", "false"}
+    {"none", "unspecified", "0", "no", "block_reason_unspecified", "blocked_reason_unspecified", "false"}
 )
 
 
@@ -91,7 +94,7 @@ def signs_in(body: Mapping[str, Any]) -> Signs:
                 if blocked is not None:
                     sides.add(blocked)
                 if isinstance(value, dict | list):
-                    here = FILTER_RESULTS.get(name)
+                    here: Side | None = "input" if _about_input(value) and side else FILTER_RESULTS.get(name)
                     deeper.append((value, side if side == "input" or here is None else here))
         level = deeper
     filtered: Side | None = "input" if "input" in sides else "answer" if sides else None
@@ -122,11 +125,19 @@ def _blocked(name: str, value: object, side: Side | None) -> Side | None:
         return FILTER_FLAGS[name] if said and said not in _NOT_BLOCKED else None
     if side is None:
         return None
-    if name in ("filtered", "blocked") and value is True:
+    if name in ("filtered", "blocked") and str(value).lower() in ("true", "1"):
+        return side
+    if name == "action" and str(value).lower() == "blocked":
         return side
     if name == "error" and isinstance(value, dict):  # code content_filter_error: the filter did not run
         return side if word(str(value.get("code") or "")) == "content_filter" else None
     return None
+
+
+def _about_input(value: object) -> bool:
+    """Whether a filter's report says that it is about the input, as Azure's reports do."""
+    source = value.get("source_type") if isinstance(value, dict) else None
+    return isinstance(source, str) and word(source) in ("prompt", "input")
 
 
 def is_error(value: object) -> bool:

@@ -84,6 +84,33 @@ def test_an_error_anywhere_wins_over_the_text(place: str, value: Any) -> None:
     assert kind_of(_with("error", value, place)) == "transport"
 
 
+def _reported(source: str, blocked: bool) -> list[dict[str, Any]]:
+    results = {"violence": {"filtered": blocked, "severity": "high"}}
+    return [{"blocked": blocked, "source_type": source, "content_filter_results": results}]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "side"),
+    [
+        ("content_filter_results", {"violence": {"filtered": "true"}}, "answer"),
+        ("contentFilterResult", {"violence": {"filtered": 1}}, "answer"),
+        ("content_filter_results", {"violence": {"filtered": "false"}, "hate": {"filtered": 0}}, "ok"),
+        ("content_filters", _reported("prompt", blocked=True), "input"),
+        ("content_filters", _reported("completion", blocked=True), "answer"),
+        ("content_filters", _reported("prompt", blocked=False), "ok"),
+        ("inputAssessment", {"g": {"topicPolicy": {"topics": [{"action": "BLOCKED"}]}}}, "input"),
+        ("outputAssessments", {"g": [{"topicPolicy": {"topics": [{"action": "BLOCKED"}]}}]}, "answer"),
+        ("vertex_ai_safety_results", [[{"category": "x", "blocked": True}]], "answer"),
+        ("safetyRatings", [{"category": "x", "probability": "HIGH"}], "ok"),
+        ("output_sensitive", "0", "ok"),
+        ("output_sensitive", 1, "answer"),
+    ],
+)
+def test_a_filter_is_seen_in_every_form_of_its_report(name: str, value: Any, side: str) -> None:
+    for place in ("body", "choice", "message"):
+        assert kind_of(_with(name, value, place)) == side
+
+
 def test_a_filter_that_did_not_run_blocks_nothing() -> None:
     not_run = {"error": {"code": "content_filter_error", "message": "The contents are not filtered"}}
     assert kind_of(_with("content_filter_results", not_run, "choice")) == "ok"
