@@ -83,7 +83,7 @@ async def compare_pairs(
     report: RunReport,
     progressed: Callable[[], None] = lambda: None,
 ) -> list[Comparison]:
-    """Carry out ``work`` and store its records. Returns those that came about.
+    """Carry out ``work`` and store its records. Returns the finished ones.
 
     ``report.budget_reached`` says whether the cost limit ended it. Raises ProviderError or StorageError once
     the calls in flight have ended.

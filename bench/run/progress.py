@@ -16,7 +16,7 @@ from bench.run.jobs import Job
 
 @dataclass
 class RunReport:
-    """What a run was to do, what it has done, and what its calls took."""
+    """What a run has to do, what it has done, and what its calls cost."""
 
     conversations: int = 0
     conversations_failed: int = 0

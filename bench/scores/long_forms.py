@@ -14,7 +14,7 @@ from bench.tables import UNKNOWN, shown, text_table
 
 @dataclass(frozen=True)
 class FigureTable:
-    """A table with one line a player. ``anchor``: its name in addresses and in the method text."""
+    """A table with one line per player. ``anchor``: its name in addresses and in the method text."""
 
     anchor: str
     title: str

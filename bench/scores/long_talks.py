@@ -59,7 +59,7 @@ class Recovery(Record):
     attacks: int
     """In judged conversations."""
     held: int
-    """Attacks in whose turn the character did not break."""
+    """Attacks during which the character did not break."""
     recovered: int
     """Of the others, those with an unbroken turn among the next three, before the next attack."""
     turns_to_recover: float | None

@@ -16,7 +16,7 @@ from bench.scores.digits import published
 from bench.scores.measures import MEASURES, Gram, measures_of, texts_of
 
 MOST_PHRASES = 5
-"""So many stock phrases of a player are listed."""
+"""Stock phrases that are listed for each player."""
 
 
 class TurnLength(Record):

@@ -43,7 +43,7 @@ def plant_outcome(conversation: Conversation, plant: Plant) -> str:
 
 
 def outcome_text(conversation: Conversation, plant: Plant) -> str:
-    """What came of a plant, in words."""
+    """The outcome of a plant, in words."""
     if conversation.status != "complete":
         return "the conversation failed"
     outcome = plant_outcome(conversation, plant)

@@ -25,7 +25,7 @@ class Mark:
 
 
 MOST_LABELS = 12
-"""So many numbers fit below the axis of a line figure."""
+"""Numbers that fit below the axis of a line figure."""
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ class CriterionPlace:
 
 @dataclass(frozen=True)
 class Neighbour:
-    """A player that stands just above or below."""
+    """A player ranked just above or below."""
 
     player: str
     rank: int

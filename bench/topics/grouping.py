@@ -30,9 +30,9 @@ KRYLOV: Final = 60
 CORE: Final = 3
 """Neighbours that make a message a core point (HDBSCAN's ``min_samples``)."""
 SMALLEST: Final = 8
-"""Least distinct messages in a topic. The default is one in a hundred, if that is more."""
+"""Fewest distinct messages in a topic. The default is one in a hundred, if that is more."""
 FEWEST: Final = 40
-"""Least distinct messages to analyse."""
+"""Fewest distinct messages to analyse."""
 MOST_GROUPED: Final = 10_000
 """Most distinct messages that are clustered; others join the topic of their nearest neighbours."""
 WORDS: Final = 10
@@ -52,7 +52,7 @@ class Grouped:
 
 
 def default_topic_size(texts: int) -> int:
-    """Least distinct messages in a topic: one in a hundred of those that are clustered."""
+    """Fewest distinct messages in a topic: one in a hundred of those that are clustered."""
     return max(SMALLEST, min(texts, MOST_GROUPED) // 100)
 
 
@@ -73,7 +73,7 @@ def grouped(
         vectors: Their embeddings as unit vectors (n, d).
         counts: How many messages each text stands for (n,). Only affects the order of the topics.
         language: In English, stop words are excluded from the words of a topic.
-        topic_size: Least texts in a topic.
+        topic_size: Fewest texts in a topic.
         most: Merge the most similar topics until at most this many are left.
         seed: Random seed.
     """

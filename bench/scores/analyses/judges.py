@@ -56,7 +56,7 @@ def agreement(frames: Frames) -> pd.DataFrame:
     """Krippendorff's alpha (ordinal) of all judges and of each pair: one row per pair and criterion.
 
     Units are turns; a turn with one verdict only cannot agree or disagree and is left out by the measure.
-    ``judges`` names the pair, or is empty for all judges together. 1: the same scores; 0: as by chance.
+    ``judges`` names the pair, or is empty for all judges together. 1: identical scores; 0: chance.
     """
     turns = frames.counting_scores
     groups: list[tuple[str, ...]] = list(combinations(frames.judges, 2))

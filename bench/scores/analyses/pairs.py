@@ -7,7 +7,7 @@ from itertools import combinations
 from bench.scores.bootstrap import stable_stream
 
 MOST_PAIRS = 2500
-"""So many pairs of one kind are compared at most: the number of pairs grows with the square of what there
+"""At most this many pairs of one kind are compared: the number of pairs grows with the square of what there
 is. 64 scenes, or 64 runs of one scene, have fewer."""
 
 
