@@ -7,5 +7,5 @@ messages only on request.
 from typing import Final
 
 THRESHOLD: Final = 0.17
-"""Lowest similarity at which a situation is proposed to cover a topic. In our two samples, pairs that a person
+"""A situation is proposed to cover a topic from this similarity on. In our two samples, pairs that a person
 would name have 0.17 to 0.48, all others at most 0.16."""

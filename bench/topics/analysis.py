@@ -26,8 +26,8 @@ EXAMPLE_LENGTH = 300
 class Choices:
     """Settings of an analysis.
 
-    ``topic_size``: fewest distinct messages in a topic. ``most``: merge similar topics until at most this many
-    are left. ``examples``: typical messages to keep of each topic, word for word.
+    ``topic_size``: fewest distinct messages in a topic. ``most``: merge similar topics until at most this
+    many are left. ``examples``: typical messages to keep of each topic, word for word.
     """
 
     language: str = "en"

@@ -58,7 +58,7 @@ def read_messages(
     """Read the messages of a .csv, .tsv, .jsonl, .ndjson or .parquet file.
 
     A value of ``column`` is a message, or a conversation in the format of chat APIs (a list of objects with
-    ``role`` and ``content``), of which only the user's messages are used. ``sample`` keeps that many messages,
+    ``role`` and ``content``); only the user's messages are used. ``sample`` keeps that many messages,
     chosen at random with ``seed``; the file may then be of any length. Unreadable rows are listed.
     Raises UserError if the file type, the column or the number of messages is unsupported.
     """
