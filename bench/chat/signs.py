@@ -9,7 +9,7 @@ from typing import Any
 
 from bench.chat.endings import Side, word
 
-DEEPEST = 8
+DEEPEST = 12
 """Levels of nesting that are searched."""
 LONGEST_CODE = 64
 """Characters of a code."""
