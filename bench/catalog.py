@@ -73,10 +73,16 @@ class Sampling(Entry):
         return self.model_dump(exclude_none=True)
 
 
+def _address(value: str) -> str:
+    if value not in (EMBEDDED_URL, RECORDINGS_URL) and not value.startswith(("http://", "https://")):
+        raise ValueError("write an address that begins with http:// or https://")
+    return value
+
+
 class Provider(Entry):
     """An OpenAI-compatible endpoint: its address, its abilities and its rate limits."""
 
-    base_url: str
+    base_url: Annotated[str, AfterValidator(_address)]
     api_key_env: str | None = None
     """Environment variable that holds the API key; None if no key is needed."""
     system_role: bool = True
@@ -141,11 +147,11 @@ class Model(LocalServer):
     """A model with its settings. The same model at two temperatures is two entries."""
 
     provider: str
-    model: str
+    model: str = Field(pattern=r"^[^\p{Cc}]+$")
     """The provider's id for the model."""
     unverified: bool = False
     """Nobody has checked yet that the provider offers ``model`` under this id."""
-    name: str
+    name: str = Field(pattern=r"\S")
     family: str = "unknown"
     weights: Openness = "unknown"
     licence: str = "unknown"

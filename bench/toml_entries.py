@@ -33,7 +33,7 @@ LISTED_BY = {"model": "models", "player": "models", "judge": "models", "suite": 
 class Entry(BaseModel):
     """Base of everything read from TOML: frozen, and an unknown key is an error."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True, allow_inf_nan=False)
 
 
 E = TypeVar("E", bound=Entry)

@@ -18,7 +18,7 @@ from bench.protocols import protocol_for
 from bench.slugs import slug
 from bench.suites import Card, Situation, SuiteEntry, read_suite, suite_files
 from bench.suites.drafts import UNFINISHED
-from bench.suites.layers import entries_in, existing_layers, protocol_folders
+from bench.suites.layers import checked_language, entries_in, existing_layers, protocol_folders
 from bench.toml_entries import Entry, entry_faults, located, read_tables, read_toml, unknown_name
 
 _ENTRIES: dict[str, tuple[str, type[Entry]]] = {
@@ -71,6 +71,7 @@ def check_all(layers: Sequence[Path], models: Path) -> CheckReport:
                 report.add(error)
                 continue
             kind, depth = path.relative_to(layer).parts[0], len(path.relative_to(layer).parts)
+            report.add(*_misplaced(path, kind, depth, tables, protocols))
             if kind in _ENTRIES and depth == 3:
                 report.add(*entry_faults(_ENTRIES[kind][1], tables, str(path), text=text))
                 report.add(*_unfinished(path, text))
@@ -123,6 +124,24 @@ def _models_named(models: Path) -> Collection[str]:
     except CatalogError:
         return ()
     return named.keys() if isinstance(named, dict) else ()
+
+
+def _misplaced(
+    path: Path, kind: str, depth: int, tables: Mapping[str, object], protocols: Collection[str]
+) -> Iterator[CatalogError]:
+    """Faults of a file that nothing reads, because of the folder that it is in."""
+    if kind in _ENTRIES and depth == 3:
+        try:
+            checked_language(path.parent.name, str(path))
+        except CatalogError as error:
+            yield error
+    elif kind in _ENTRIES:
+        hint = f"Move it to {kind}/LANGUAGE/, such as {kind}/en/{path.name}."
+        yield CatalogError(
+            f"a {_ENTRIES[kind][0]} must be in the folder of its language", where=str(path), hint=hint
+        )
+    elif kind not in protocols and depth == 2 and "languages" in tables:
+        yield unknown_name(kind, protocols, "protocol", str(path))
 
 
 def _unfinished(path: Path, text: str) -> Iterator[CatalogError]:

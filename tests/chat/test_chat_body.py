@@ -45,7 +45,7 @@ providers = st.builds(
 
 
 def model(**fields: Any) -> Model:
-    return catalog("x", model=fields).models["m"]
+    return catalog("http://x", model=fields).models["m"]
 
 
 @given(requests, providers)
@@ -110,7 +110,7 @@ def test_any_parameter_changes_the_key(request: ChatRequest, name: str, value: i
 
 
 def test_the_model_overrides_its_provider() -> None:
-    provider = Provider(base_url="x", json_schema=False, system_role=True)
+    provider = Provider(base_url="http://x", json_schema=False, system_role=True)
     request = ChatRequest(
         "m",
         "judge",
@@ -141,7 +141,7 @@ def test_a_parameter_cannot_take_a_fields_place(name: str) -> None:
         body_of(
             ChatRequest("m", role, (Message(role="user", content="U"),), {name: 1}),
             model(),
-            Provider(base_url="x"),
+            Provider(base_url="http://x"),
         )
 
 

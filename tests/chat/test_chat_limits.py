@@ -62,7 +62,7 @@ def test_a_pause_holds_for_the_whole_provider(play: Play) -> None:
 @pytest.mark.parametrize(("per_minute", "calls"), [(50, 2), (600, 15), (6000, 200)])
 def test_requests_a_minute_are_spaced(per_minute: int, calls: int) -> None:
     async def main() -> float:
-        limits = Limits(Provider(base_url="x", max_concurrent=500, requests_per_minute=per_minute))
+        limits = Limits(Provider(base_url="http://x", max_concurrent=500, requests_per_minute=per_minute))
 
         async def one() -> None:
             async with limits.slot("player"):

@@ -179,6 +179,39 @@ def test_a_fault_that_the_protocol_of_a_suite_finds_has_file_and_line(tiny: Tiny
     assert tiny.suite_file.read_text(encoding="utf-8").splitlines()[int(line) - 1] == "[options]"
 
 
+def test_check_names_files_in_folders_that_nothing_reads(tiny: Tiny) -> None:
+    for source, folder in (
+        (tiny.suite_file, "pingpong_v3"),
+        (tiny.card_file, "characters/english"),
+        (tiny.situation_file, "situations"),
+    ):
+        (tiny.prompts / folder).mkdir(exist_ok=True)
+        (tiny.prompts / folder / "new.toml").write_bytes(source.read_bytes())
+    faults = [
+        fault.line().replace(f"{tiny.prompts}/", "")
+        for fault in check_all((tiny.prompts,), tiny.models).faults
+    ]
+    assert [fault.split(". ")[0] for fault in faults] == [
+        "characters/english/new.toml: unknown language 'english'",
+        "pingpong_v3/new.toml: unknown protocol 'pingpong_v3'",
+        "situations/new.toml: a situation must be in the folder of its language",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "fault"),
+    [
+        ('name = "Lenient"', 'name = " "', "name"),
+        ('name = "Lenient"', 'name = "Lenient"\nparameters_billion = inf', "parameters_billion"),
+        ('base_url = "http://', 'base_url = "htp://', "write an address that begins with http://"),
+        ('model = "', 'model = "\\u0000', "model"),
+    ],
+)
+def test_values_of_models_that_cannot_be_are_faults(tiny: Tiny, old: str, new: str, fault: str) -> None:
+    edit(tiny.models, old, new)
+    assert fault in check_all((tiny.prompts,), tiny.models).faults[0].what
+
+
 def test_check_finds_the_same_faults_without_a_second_process(
     tiny: Tiny, monkeypatch: pytest.MonkeyPatch
 ) -> None:
