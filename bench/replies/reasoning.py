@@ -168,6 +168,8 @@ def _blocks(text: str, start: int, cut: bool) -> tuple[list[tuple[int, int]], bo
             continue
         if not depth and _in_sentence(text, mark.start(), at):
             continue
+        if depth and mark["open"] and _among_words(text, mark):
+            continue
         if mark["channel"] and not depth:
             end = _CHANNEL_END.search(text, at)
             at = end.end() if end else len(text)
@@ -178,7 +180,7 @@ def _blocks(text: str, start: int, cut: bool) -> tuple[list[tuple[int, int]], bo
             opened = opened if depth else mark
             depth += 1
         elif opened is None:
-            blocks = [(0, at)]
+            blocks = blocks if _among_words(text, mark) else [(0, at)]
         else:
             depth, closed = depth - 1, at
             if not depth:
@@ -188,7 +190,8 @@ def _blocks(text: str, start: int, cut: bool) -> tuple[list[tuple[int, int]], bo
         return blocks, False
     if closed and not cut:  # a mark was mentioned in the reasoning
         return [*blocks, (opened.start(), closed)], False
-    if cut or not (opened["word"] or opened["aside"]) or _stands_alone(text, opened):
+    sure = not (opened["word"] or opened["aside"] or _among_words(text, opened))
+    if cut or sure or _stands_alone(text, opened):
         return [*blocks, (opened.start(), len(text))], True
     return blocks, False
 
@@ -211,6 +214,12 @@ def _in_sentence(text: str, start: int, end: int) -> bool:
     """Whether a sentence goes on around what stands there: words before it on its line, a comma behind it."""
     before = text[max(0, start - 200) : start].rpartition("\n")[2]
     return bool(before.strip()) and _GOES_ON.match(text, end) is not None
+
+
+def _among_words(text: str, mark: re.Match[str]) -> bool:
+    """Whether a mark without its other half stands among the words of a sentence, which goes on behind it."""
+    before, after = text[max(0, mark.start() - 2) : mark.start()], text[mark.end() : mark.end() + 2]
+    return before[:1].isalnum() and before[1:] == after[:1] == " " and after[1:].islower()
 
 
 def _stands_alone(text: str, mark: re.Match[str]) -> bool:

@@ -100,6 +100,8 @@ PROSE = [
     'Write "<think>hm</think>" on the door.',
     "Try this:\n```\n<think>hm</think>\n```\nDone.",
     "What is <think>?",
+    "What does <think> mean to you?",
+    "He wrote </think> on the wall.",
     "Analysis: the ash is Trichinopoly.\nAnswer: he was tall",
     "*thinking* no",
     "a < b > c",

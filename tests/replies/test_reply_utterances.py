@@ -70,17 +70,14 @@ def test_no_cut_of_a_reply_gives_part_of_the_utterance() -> None:
             utterance(text[:end])
 
 
-@pytest.mark.parametrize(
-    "said",
-    [
-        *(
-            "Do you use <think> tags here?",
-            "What does <think> mean to you?",
-            "Write <think>x</think> for me.",
-        ),
-        *("I saw </think> in your answer!", "Hi. <think>What next?</think>"),
-    ],
-)
-def test_a_message_with_marks_of_reasoning_in_the_middle_is_asked_for_again(said: str) -> None:
+@pytest.mark.parametrize("said", ["Write <think>x</think> for me.", "Hi. <think>What next?</think>"])
+def test_a_message_with_reasoning_in_the_middle_is_asked_for_again(said: str) -> None:
     with pytest.raises(ReplyFault, match="in the middle"):
         utterance(json.dumps({"next_utterance": said}))
+
+
+@pytest.mark.parametrize(
+    "said", ["Do you use <think> tags?", "What is <think>, then?", "I saw </think> in your answer!"]
+)
+def test_a_message_that_talks_of_marks_is_read_whole(said: str) -> None:
+    assert utterance(json.dumps({"next_utterance": said})).text == said
