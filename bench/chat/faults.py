@@ -179,7 +179,8 @@ def fault_of(status: int, payload: object, secrets: Iterable[str], wait: float |
         return Fault("user", detail, CREDIT_HINT)
     if status in VAGUE:
         for words, kind, hint in WORD_RULES:
-            if words.search(both):
+            expected = status == 403 and kind == "user" and words is not CREDIT_WORDS  # 403 says it itself
+            if not expected and words.search(both):
                 return Fault(kind, detail, hint, wait)
         if re.search(r"\b5\d\d\b", codes):
             return Fault("transport", detail)
