@@ -44,6 +44,8 @@ request, for example because the prompt is too long; older records say ``refused
 Openness = Literal["open", "closed", "unknown"]
 """Whether a model's weights are published; ``unknown`` for imported players without an entry."""
 Plain = Annotated[dict[str, JsonValue], AfterValidator(finite)]
+Turn = Annotated[int, Field(ge=1, le=10**6)]
+Tokens = Annotated[int, Field(ge=0, le=10**12)]
 
 
 def canonical(data: object) -> str:
@@ -97,13 +99,13 @@ class Message(Record):
 class Usage(Record):
     """Tokens of one call, as the provider counted them, or ``estimated`` where it did not."""
 
-    prompt_tokens: int = Field(ge=0)
-    completion_tokens: int = Field(ge=0)
-    cached_tokens: int | None = Field(default=None, ge=0)
-    reasoning_tokens: int | None = Field(default=None, ge=0)
-    audio_prompt_tokens: int | None = Field(default=None, ge=0)
+    prompt_tokens: Tokens
+    completion_tokens: Tokens
+    cached_tokens: Tokens | None = None
+    reasoning_tokens: Tokens | None = None
+    audio_prompt_tokens: Tokens | None = None
     """Of the prompt tokens, those of sound; absent where there were none, or the provider did not say."""
-    audio_completion_tokens: int | None = Field(default=None, ge=0)
+    audio_completion_tokens: Tokens | None = None
     estimated: bool = False
 
 
@@ -115,7 +117,7 @@ class Call(Record):
     """
 
     role: Role
-    turn: int = Field(ge=1)
+    turn: Turn
     provider: str
     model: str
     model_sha256: str | None = None
@@ -149,7 +151,7 @@ class Failure(Record):
     """Why a conversation or judgement failed, with the reply that could not be used."""
 
     role: Role
-    turn: int = Field(ge=1)
+    turn: Turn
     outcome: Outcome
     filtered: Literal["input"] | None = None
     """As in the call that failed."""
@@ -166,17 +168,13 @@ class Criterion(Record):
     high: int
 
 
-def _is_first(repeat: int) -> bool:
-    return repeat == 1
-
-
-Repeat = Annotated[int, Field(ge=1, le=MOST_REPEATS, exclude_if=_is_first)]
-"""Number of a sample: 2 is the first repeat. Left out if it is 1."""
+Repeat = Annotated[int, Field(ge=1, le=MOST_REPEATS, exclude_if=lambda repeat: repeat == 1)]
+"""Number of a sample: 2 is the first repeat. Left out where it is 1."""
 
 
 def numbered(name: str, repeat: int) -> str:
     """The name of a sample of the cell called ``name``: in files, on pages and in messages."""
-    return name if _is_first(repeat) else f"{name}.{repeat}"
+    return name if repeat == 1 else f"{name}.{repeat}"
 
 
 class Cell(Record):
@@ -211,10 +209,10 @@ class Lore(Record):
 class Plant(Record):
     """A fact that the user mentions in one turn and asks for in a later one."""
 
-    turn: int = Field(ge=1)
+    turn: Turn
     fact: str = Field(min_length=1)
     """What the user mentions, as the interrogator reads it."""
-    ask: int = Field(ge=1)
+    ask: Turn
     """The turn in which the user asks for it."""
     accept: tuple[str, ...] = Field(min_length=1)
     """Regular expressions for lower-case text; an answer that matches one recalls the fact."""
@@ -233,7 +231,7 @@ class Plant(Record):
 class Attack(Record):
     """An attempt to break the character in one turn."""
 
-    turn: int = Field(ge=1)
+    turn: Turn
     text: str = Field(min_length=1)
     """What the user does, as the interrogator reads it."""
 
@@ -303,7 +301,7 @@ class Flaw(Record):
 class TurnVerdict(Record):
     """One judge's scores and reasons for one turn; keys of ``scores`` are the protocol's criteria."""
 
-    turn: int = Field(ge=1)
+    turn: Turn
     is_refusal: bool = False
     refusal_reason: str = ""
     scores: dict[str, int]
@@ -317,7 +315,7 @@ class TurnVerdict(Record):
 class JudgeMode(Record):
     """How a judge was asked where that differs from one question about the whole conversation."""
 
-    window: int | None = Field(default=None, ge=1)
+    window: Turn | None = None
     """Turns of each question; left out where one question is about all turns."""
     flaws: bool = Field(default=False, exclude_if=not_)
     """Whether it was asked for flaws, each with a quotation; left out where not."""

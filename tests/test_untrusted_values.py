@@ -79,6 +79,8 @@ def test_a_suite_with_an_impossible_value_is_named_and_stops_no_other(
         (("calls", 0, "parameters", "temperature"), "NaN"),
         (("calls", 0, "parameters", "temperature"), "1e999"),
         (("calls", 0, "parameters", "temperature"), '[{"a": -Infinity}]'),
+        (("calls", 0, "usage", "completion_tokens"), "1" + "0" * 400),
+        (("calls", 0, "turn"), str(2**63)),
         *((("calls", 0, "cost"), f'"{cost}"') for cost in ("free", "NaN", "Infinity", "-1", "1E999999", "")),
     ],
 )

@@ -17,6 +17,8 @@ from bench.chat.secrets import searched, without_in
 from bench.chat.signs import Signs, signs_in
 from bench.records import Message, Record, Usage
 
+MOST_TOKENS = 10**9
+"""More tokens than a call can take: such a count is not believed."""
 LONGEST_NAME = 200
 """Longest finish reason, fingerprint or model name that is kept."""
 
@@ -325,12 +327,13 @@ def _object(value: object) -> dict[str, Any]:
 
 
 def _count(value: object) -> int | None:
-    """A number of tokens; some providers write it as ``12.0`` or ``"12"``."""
+    """A number of tokens; some providers write it as ``12.0`` or ``"12"``. None if it cannot be right."""
     if isinstance(value, str) and value.isdecimal() and len(value) < 10:
         return int(value)
     if isinstance(value, float) and value.is_integer():
         value = int(value)
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    return value if whole and 0 <= value <= MOST_TOKENS else None
 
 
 def _first_count(values: Mapping[str, Any], names: Iterable[str]) -> int | None:

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
+from bench.chat.secrets import REDACTED
+
 Ending = Literal["complete", "length", "filtered", "broken", "unknown"]
 """What a finish reason says. Only ``complete`` makes an answer whole: ``unknown`` may have been cut off."""
 ErrorKind = Literal["content_filter", "too_long", "rate_limited", "transport", "rejected", "user"]
@@ -96,6 +98,7 @@ def ending_of(finish: str | None) -> Ending:
     """What a finish reason says. Of several words, as in ``content_filter: SPII``, the worst one counts."""
     if not finish or not finish.strip():
         return "unknown"
+    finish = finish.replace(REDACTED, "?")  # our own mark is no word of the provider's
     whole = _WORDS.get(word(finish))
     if whole is not None:
         return whole

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 import httpx2
 
 from bench.catalog import Catalog
+from bench.chat.secrets import fits_header, shown_url
 from bench.errors import ProviderError
 from bench.suites.new_models import NewModel, usable_id
 from bench.toml_entries import unknown_name
@@ -23,6 +24,9 @@ ADDRESS = "Name the base address of an OpenAI-compatible server, such as http://
 
 def models_of_server(base_url: str, key: str | None = None, seconds: float = SECONDS) -> list[str]:
     """Ids of the models that an OpenAI-compatible server offers, sorted. Raises ProviderError."""
+    if key is not None and not fits_header(key):
+        fault = "the API key has characters that are not allowed in an HTTP header"
+        raise ProviderError(fault, where=shown_url(base_url), hint="Set its variable to the key alone.")
     headers = {"Authorization": f"Bearer {key}"} if key else {}
     data = b""
     try:
@@ -61,7 +65,7 @@ def entries_of_server(
         raise ProviderError("not an address", where=repr(url), hint=ADDRESS) from None
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise ProviderError("not an address", where=repr(url), hint=ADDRESS)
-    if parts.username or parts.query:
+    if "@" in parts.netloc or parts.query:
         hint = "Leave it out, and name the environment variable with the key: --key-env NAME."
         raise ProviderError("the address holds credentials or a query", where=parts.hostname or "", hint=hint)
     base = url.rstrip("/") if parts.path.strip("/") else f"{url.rstrip('/')}/v1"

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-from base64 import b64encode
+from base64 import b64decode, b64encode
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from functools import cached_property, lru_cache
 from html.entities import html5
 from pathlib import Path
@@ -22,9 +23,12 @@ SHORTEST_SECRET = 6
 """Shorter values are not redacted in error messages, because they occur in ordinary words."""
 SHORTEST_SEARCHED = 12
 """Shorter values are not searched for in what models write."""
-_WORDS = re.compile(r"[A-Za-z]{1,15}(?:[-_. ][A-Za-z]{0,15})*")
-"""A word, or words such as ``not-needed-here``."""
-_CREDENTIAL = re.compile(r"(?i)auth|key|token|secret|passw|credential|cookie|session|signature|^sig$")
+_WORD = re.compile(r"[A-Za-z]?[a-z]{0,29}|[A-Z]{1,30}|[A-Za-z]{1,15}")
+_COOKIE = re.compile(r"=([^;,\s]{12,})")
+_CREDENTIAL = re.compile(
+    r"(?i)auth(?!or(?!i))|(?<!mon)key(?!word|board)|token(?!i[sz])|secret|passw|credential|cookie|session"
+    r"|signature|^sig$"
+)
 """Names of headers and queries whose values are credentials."""
 _ESCAPED = re.compile(r"\\|&|%")
 """Text without any of these holds no escaped form of a secret."""
@@ -77,13 +81,18 @@ def key_of(name: str, provider: Provider, environment: Environment) -> str | Non
         raise ProviderError(
             "no API key", where=where, hint=f"Set the environment variable {variable}, or put it into .env."
         )
-    if not (key.isascii() and key.isprintable()):
+    if not fits_header(key):
         raise ProviderError(
             f"the value of {variable} has characters that are not allowed in an HTTP header",
             where=where,
             hint=f"Set {variable} to the key alone.",
         )
     return key
+
+
+def fits_header(key: str) -> bool:
+    """Whether an HTTP header can hold ``key``."""
+    return key.isascii() and key.isprintable()
 
 
 def secrets_of(provider: Provider, key: str | None) -> tuple[str, ...]:
@@ -94,7 +103,7 @@ def secrets_of(provider: Provider, key: str | None) -> tuple[str, ...]:
     """
     secrets = {key} if key else set()
     secrets.update(value for name, value in provider.headers.items() if _CREDENTIAL.search(name))
-    secrets.update(v.split(None, 1)[1] for v in list(secrets) if v.lower().startswith(("bearer ", "basic ")))
+    secrets.update(part for value in list(secrets) for part in _parts(value))
     try:
         url = urlsplit(provider.base_url)
         secrets.update(part for part in (url.username, url.password) if part)
@@ -109,6 +118,19 @@ def secrets_of(provider: Provider, key: str | None) -> tuple[str, ...]:
         secrets.update([encode(part) for part in secrets])
     secrets |= encoded
     return tuple(sorted((s for s in secrets if len(s) >= SHORTEST_SECRET), key=len, reverse=True))
+
+
+def _parts(value: str) -> Iterator[str]:
+    """What is secret in a header's value: what follows a scheme such as Bearer, the user and password in
+    Basic, and the values of cookies."""
+    scheme, _, rest = value.partition(" ")
+    if scheme.isalpha() and rest.strip():
+        yield rest.strip()
+    if scheme.lower() == "basic":
+        with suppress(ValueError):
+            pair = b64decode(rest).decode()
+            yield from (pair, *pair.split(":", 1))
+    yield from _COOKIE.findall(value)
 
 
 def _encoded(secret: str) -> Iterator[str]:
@@ -126,7 +148,12 @@ def _encoded(secret: str) -> Iterator[str]:
 
 def searched(secrets: Iterable[str]) -> tuple[str, ...]:
     """Those of ``secrets`` that are looked for in what models write: no words, and no short values."""
-    return tuple(s for s in secrets if len(s) >= SHORTEST_SEARCHED and not _WORDS.fullmatch(s))
+    return tuple(s for s in secrets if len(s) >= SHORTEST_SEARCHED and not _is_words(s))
+
+
+def _is_words(text: str) -> bool:
+    """Whether ``text`` is a word, or words such as ``not-needed-here``."""
+    return all(_WORD.fullmatch(part) for part in re.split(r"[-_. ]", text))
 
 
 def weak_keys(catalog: Catalog, models: Iterable[str], environment: Environment) -> list[str]:

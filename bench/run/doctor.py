@@ -13,7 +13,7 @@ from bench import __version__
 from bench.catalog import Catalog, Provider, load_catalog
 from bench.chat.batch_states import FOLDER
 from bench.chat.listing import models_of_server
-from bench.chat.secrets import Environment
+from bench.chat.secrets import Environment, fits_header
 from bench.errors import UserError
 from bench.local.gguf import available_memory
 
@@ -70,7 +70,10 @@ def _keys(catalog: Catalog) -> Iterator[Check]:
         if provider.api_key_env:
             key = environment.get(provider.api_key_env)
             text = f"{provider.api_key_env} is {'set' if key else 'not set'}"
-            yield Check("ok" if key else "missing", f"key of {name}", text)
+            if key and not fits_header(key):
+                yield Check("broken", f"key of {name}", f"{text}, but no HTTP header can hold it")
+            else:
+                yield Check("ok" if key else "missing", f"key of {name}", text)
 
 
 def _providers(catalog: Catalog) -> list[Check]:

@@ -82,6 +82,7 @@ def test_missing_usage_is_estimated_and_marked(play: Play) -> None:
     [
         *({}, {"prompt_tokens": -1, "completion_tokens": 1}, {"prompt_tokens": "9"}, [], 7),
         {"prompt_tokens": 0, "completion_tokens": 9, "total_tokens": 9},
+        {"prompt_tokens": 10**400, "completion_tokens": 2**40},
     ],
 )
 def test_unusable_usage_is_estimated(play: Play, usage: Any) -> None:

@@ -18,8 +18,9 @@ from bench.catalog import Catalog, Model, Provider
 from bench.chat import RetryPolicy
 from bench.chat.answers import Answer, answer_from
 from bench.chat.client import Chat
+from bench.chat.listing import models_of_server
 from bench.chat.requests import ChatRequest
-from bench.chat.secrets import REDACTED, Environment, searched, secrets_of, weak_keys, without
+from bench.chat.secrets import REDACTED, Environment, key_of, searched, secrets_of, weak_keys, without
 from bench.errors import ProviderError
 from bench.records import Message
 
@@ -85,7 +86,17 @@ def test_raw_bytes_are_not_searched() -> None:
 
 
 @pytest.mark.parametrize(
-    "key", ["password", "local", "not-needed-at-all", "Embedded_Model", "a1b2c3", "12345678901"]
+    "key",
+    [
+        "password",
+        "local",
+        "not-needed-at-all",
+        "Embedded_Model",
+        "a1b2c3",
+        "12345678901",
+        "internationalization",
+        "misunderstandings-of-CHARACTERIZATION",
+    ],
 )
 def test_a_key_that_is_a_word_or_short_is_not_searched_for_and_warned_about(key: str) -> None:
     text = f"The {key} of the house, {key}."
@@ -112,6 +123,11 @@ def test_a_key_that_is_a_word_or_short_is_not_searched_for_and_warned_about(key:
         ("anthropic-version", False),
         ("OpenAI-Organization", False),
         ("X-Character", False),
+        ("X-Author", False),
+        ("X-Keywords", False),
+        ("X-Tokenizer", False),
+        ("Ocp-Apim-Subscription-Key", True),
+        ("AccessKey", True),
     ],
 )
 def test_only_headers_named_like_credentials_are_secret(name: str, secret: bool) -> None:
@@ -125,6 +141,30 @@ def test_userinfo_is_found_as_the_header_that_it_becomes() -> None:
     assert base64.b64encode(b"someone-01:p@ssword-123").decode() in secrets
     assert {"p@ssword-123", "p%40ssword-123", "0123456789abc"} <= set(secrets)
     assert "2024-10-21-preview" not in secrets
+
+
+@pytest.mark.parametrize(
+    ("header", "secret"),
+    [
+        ("Bearer abcdef-0123456789", "abcdef-0123456789"),
+        ("Token abcdef-0123456789", "abcdef-0123456789"),
+        ("Basic " + base64.b64encode(b"someone-01:hidden-word-123").decode(), "hidden-word-123"),
+        ("theme=dark; session=abcdef-0123456789; path=/", "abcdef-0123456789"),
+        ("AWS4-HMAC-SHA256 Credential=x, Signature=abcdef0123456789", "abcdef0123456789"),
+    ],
+)
+def test_the_secret_part_of_a_header_is_found_alone(header: str, secret: str) -> None:
+    secrets = searched(secrets_of(provider(headers={"Authorization": header}), None))
+    assert without(f"It is {secret}.", secrets) == (f"It is {REDACTED}.", 1)
+
+
+@pytest.mark.parametrize("key", ["secretkey-ü-0123", "secretkey\x7f0123", "secretkey\n0123"])
+def test_a_key_that_no_header_can_hold_is_never_printed(key: str) -> None:
+    keyed, environment = provider(api_key_env="THE_KEY"), Environment({"THE_KEY": key})
+    for ask in (lambda: key_of("x", keyed, environment), lambda: models_of_server("x", key)):
+        with pytest.raises(ProviderError, match="not allowed in an HTTP header") as caught:
+            ask()
+        assert "secretkey" not in str(caught.value)
 
 
 CODES = {
