@@ -70,6 +70,11 @@ def test_linked_files_exist(page: Path) -> None:
             assert (page.parent / target).exists(), target
 
 
+def test_the_newest_changes_can_be_read_in_a_few_minutes() -> None:
+    newest = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8").split("\n## ")[1]
+    assert len(newest.split()) < 2000, "merge lines about the same thing, and drop those about internals"
+
+
 def test_the_notebook_guide_runs_on_the_committed_results(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
