@@ -67,7 +67,8 @@ _CONDITIONS = {
     "is_user_icon",
 }
 """Decorators that keep an entry of the lorebook away although a key matches."""
-_PATTERN = re.compile(r"[\\^$*+|()\[\]{}]|[.?]\S")
+_MACRO = re.compile(r"\{\{.*?\}\}", re.DOTALL)
+_PATTERN = re.compile(r"[\\^$*+|()\[\]{}]|[\w.]\?\w")
 """What makes a key of an entry with ``use_regex`` a regular expression: SillyTavern sets it always."""
 _SLASHED = re.compile(r"/.+/[a-z]*", re.DOTALL)
 _HIDDEN = re.compile(r"[^\S\n\t]*\r\n?|[\x00-\x08\x0b-\x1f\x7f]")
@@ -132,7 +133,9 @@ class BookEntry(Foreign):
         """Those of its keys that are words and no regular expressions."""
         keys = [key for key in map(cleaned, self.keys) if 0 < len(key) <= LONGEST_KEY]
         patterns = [
-            key for key in keys if _SLASHED.fullmatch(key) or (self.use_regex and _PATTERN.search(key))
+            key
+            for key in keys
+            if _SLASHED.fullmatch(key) or (self.use_regex and _PATTERN.search(_MACRO.sub("", key)))
         ]
         return [key for key in dict.fromkeys(keys) if key not in patterns]
 

@@ -246,8 +246,8 @@ def test_a_lorebook_of_sillytavern_keeps_its_words_and_decorators_decide(prompts
     book = {
         "extensions": [],
         "entries": [
-            entry("oven", "Mr. Kant", "what?", content="Words.", extensions={"scan_depth": None}),
-            entry("/cellar/i", "a|b", content="Patterns alone."),
+            entry("oven", "U.S.A.", "what?!", "{{char}}", content="Words.", extensions={"scan_depth": None}),
+            entry("/cellar/i", "a|b", "colou?r", content="Patterns alone."),
             entry("rye", r"\\bbun\\b", content="Both.", selective=True, secondary_keys=["bread"]),
             entry("off", content="@@dont_activate\nNever."),
             entry("on", content="@@activate\nAlways."),
@@ -259,7 +259,7 @@ def test_a_lorebook_of_sillytavern_keeps_its_words_and_decorators_decide(prompts
     data = V1 | {"character_book": book, "alternate_greetings": ["x"], "extensions": []}
     card, path, notes = imported(prompts, "a.json", json.dumps(data).encode())
     assert [(entry.keys, entry.content, entry.scan_depth) for entry in card.lorebook] == [
-        (("oven", "Mr. Kant", "what?"), "Words.", None),
+        (("oven", "U.S.A.", "what?!", "{{char}}"), "Words.", None),
         (("rye",), "Both.", None),
         (("first",), "Near.", 2),
         (("late",), "Late.", None),
