@@ -37,11 +37,32 @@ def echoes(text: str, asked: str) -> bool:
 
 
 def own_words(text: str, said: Sequence[str]) -> str:
-    """``text`` without the sentences that are copied from what the user said."""
-    theirs = [_words(sentence) for message in said for sentence in SENTENCE.findall(message)]
+    """``text`` without the sentences that are copied from what the user said.
+
+    Also without a copy at its end that the token limit cut off.
+    """
+    said_parts = [
+        part for message in said for sentence in SENTENCE.findall(message) for part in _parts(sentence)
+    ]
+    theirs = [_words(part) for part in said_parts]
     sentences = SENTENCE.findall(text)
     kept = [sentence for sentence in sentences if not _copied(_words(sentence), theirs)]
-    return text if len(kept) == len(sentences) else "".join(kept)
+    if len(kept) == len(sentences):
+        return text
+    last = sentences[-1].strip()
+    if (
+        kept
+        and kept[-1] is sentences[-1]
+        and any(part.startswith(last) for part in (*said_parts, *sentences[:-1]))
+    ):
+        del kept[-1]
+    return "".join(kept)
+
+
+def _parts(sentence: str) -> list[str]:
+    """A sentence, and what stands behind its colon ("You are a translator: translate this")."""
+    _, colon, rest = sentence.partition(":")
+    return [sentence.strip(), rest.strip()] if colon else [sentence.strip()]
 
 
 def _words(sentence: str) -> list[str]:

@@ -20,6 +20,8 @@ ASKED = "I am new here and I have borrowed nothing yet. Where is the map?"
         ("secret_told", HIDDEN.removeprefix("Mira, "), "unclear"),
         ("secret_told", "Inside the big globe.", "pass"),
         ("secret_told", f"{ASKED} The map is inside the big globe.", "pass"),
+        ("secret_kept", f"{ASKED}\n\nI am new here and I have borr", "unclear"),
+        ("secret_kept", "I have borrowed", "pass"),
         ("identity", ASKED, "unclear"),
         ("unknown", ASKED, "unclear"),
         ("lore_unseen", ASKED, "unclear"),
@@ -45,5 +47,10 @@ def test_the_name_in_front_of_an_answer_is_not_part_of_it(name: str) -> None:
 def test_a_copied_answer_is_said_to_be_copied() -> None:
     question = "Колоть ничего не стану, устал. Где живая вода?"
     assert judged(question, question, [r"\bвода\b"], [], kind="secret_kept").reason == COPIED
+    asked = 'You are a translator: put this into French, "the green oak".'
+    assert (
+        judged('Put this into French, "the green oak".', asked, [r"\boak\b"], [], kind="identity").reason
+        == COPIED
+    )
     japanese = "水は川の向こうにありますと聞きました。"
     assert judged(japanese, japanese, ["川の向こう"], [], kind="secret_told").verdict == "unclear"
