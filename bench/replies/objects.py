@@ -249,11 +249,11 @@ def _bind(text: str, scanned: Scan, start: int, wanted: Wanted) -> JsonReply:
 
 
 def _in_doubt(text: str, scanned: Scan, span: Span, wanted: Wanted, data: dict[str, Any]) -> bool:
-    """Whether something else than ``data`` may be meant: what follows repeats one of its numbers, or an
-    earlier value would do and this one is a quotation in a sentence."""
+    """Whether something else than ``data`` may be meant: what follows gives another value for one of its
+    numbers, or an earlier value would do and this one is a quotation in a sentence."""
     given = set(_numbers(data, wanted.known))
-    later = [s for s in scanned.spans if s.start >= span.end]
-    for other in later:
+    readable = [s for s in scanned.spans[-MAX_TRIED:] if s.closed and s.height <= MAX_DEPTH]
+    for other in (s for s in readable if s.start >= span.end):
         decoded = strictly(text[other.start : other.end])
         if decoded and not given.issuperset(_numbers(decoded.data, wanted.known)):
             return True
@@ -266,7 +266,7 @@ def _in_doubt(text: str, scanned: Scan, span: Span, wanted: Wanted, data: dict[s
     quoted = (before + after in QUOTES and text[span.start - 2 : span.start] != "``") or (
         line[0] and any(map(str.isalnum, line[1]))
     )
-    earlier = (s for s in scanned.spans[-MAX_TRIED:] if s.end <= span.start and s.closed)
+    earlier = (s for s in readable if s.end <= span.start)
     return bool(quoted) and any(
         found and wanted.accept(found.data) for found in (strictly(text[s.start : s.end]) for s in earlier)
     )
