@@ -205,7 +205,9 @@ def card_bytes(card: dict[str, Any], form: str, carrier: bytes | None = None) ->
     data = json.dumps(card, ensure_ascii=False, indent=2).encode() + b"\n"
     match form:
         case "png":
-            return _png(data, carrier or _plain_picture())
+            old = card | {"spec": "chara_card_v2", "spec_version": "2.0"}
+            held = {b"ccv3": data, b"chara": json.dumps(old, ensure_ascii=False).encode()}
+            return _png(held, carrier or _plain_picture())
         case "charx":
             return _charx(data, carrier)
         case _:
@@ -223,16 +225,15 @@ def _plain_picture() -> bytes:
     return PNG + head + _chunk(b"IDAT", zlib.compress(rows, 9)) + _chunk(b"IEND", b"")
 
 
-def _png(data: bytes, picture: bytes) -> bytes:
-    """A picture with the card in both chunks, so that old programs find it too."""
-    text = base64.b64encode(data)
+def _png(held: dict[bytes, bytes], picture: bytes) -> bytes:
+    """A picture with the card in both chunks: programs that know version 2 alone read the second."""
     made = [PNG]
     for kind, start, length in _chunks(io.BytesIO(picture), len(picture)):
         body = picture[start : start + length]
         if kind != b"tEXt" or body.partition(b"\0")[0].lower() not in KEYWORDS:
             made.append(picture[start - 8 : start + length + 4])
         if kind == b"IHDR":
-            made += [_chunk(b"tEXt", keyword + b"\0" + text) for keyword in KEYWORDS]
+            made += [_chunk(b"tEXt", key + b"\0" + base64.b64encode(text)) for key, text in held.items()]
     return b"".join(made)
 
 

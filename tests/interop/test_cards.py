@@ -309,6 +309,11 @@ def test_pictures_come_back_in_the_kind_of_file_that_they_came_in(prompts: Path)
     export_card([prompts], "de", path.stem, output)
     assert read_card(output) == V3
     assert b"chara-ext-asset_:1\0UE5H" in output.read_bytes()
+    picture = output.read_bytes()
+    at = picture.index(b"tEXtchara\0")  # for programs that know version 2 alone
+    (length,) = struct.unpack(">I", picture[at - 4 : at])
+    old = json.loads(base64.b64decode(picture[at + 10 : at + 4 + length]))
+    assert (old["spec"], old["data"]) == ("chara_card_v2", V3["data"])
     assert zlib.compress(b"\0\0\0\0") in output.read_bytes()
     _, path, _ = imported(prompts, "b.charx", charx(json.dumps(V1).encode()))
     export_card([path.parents[2]], "de", path.stem, output.with_suffix(".charx"))
