@@ -12,12 +12,18 @@ from pathlib import Path
 import pytest
 
 from bench.audit import audit_tree
+from bench.boards.committed import committed
+from bench.boards.compare_rounds import FOLDER as ROUNDS
+from bench.boards.compare_rounds import Rounds
+from bench.boards.git import git
 from bench.boards.loading import all_suites, load_board, write_board
 from bench.catalog import load_catalog
+from bench.chat.batch_states import BatchStates
 from bench.errors import StorageError, UserError
 from bench.files import MOST_BYTES, check_inside, read_bytes
 from bench.protocols import protocol_for
 from bench.records import PlayerInfo
+from bench.results import ResultsTree
 from bench.results.studies import load_study
 from bench.run.plan import make_plan
 from bench.run.runner import run_plan
@@ -236,6 +242,31 @@ def test_relative_paths_are_relative_to_the_current_folder(
         monkeypatch.chdir(tmp_path / name)
         assert read_bytes(Path("root/a"), Path("root")) == name.encode()
         assert read_bytes(Path("root/a"), Path()) == name.encode()
+
+
+def test_links_of_a_commit_are_not_extracted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "repository" / "results" / "tiny" / "en" / "bard"
+    folder.mkdir(parents=True)
+    (folder / "player.json").write_text("{}")
+    (folder / "link.json").symlink_to("/etc/hostname")
+    monkeypatch.chdir(tmp_path / "repository")
+    git("init", "-q")
+    git("add", "-A")
+    git("-c", "user.name=a", "-c", "user.email=b", "commit", "-qm", "results")
+    out = tmp_path / "out"
+    out.mkdir()
+    committed(ResultsTree(Path("results"))).extract("tiny", "en", {"bard"}, out)
+    assert [path.name for path in out.rglob("*.json")] == ["player.json"]
+
+
+def test_a_pipe_among_the_notes_of_the_cache_is_not_waited_for(tmp_path: Path) -> None:
+    states, rounds = BatchStates(tmp_path, "tiny"), Rounds(tmp_path, "tiny", "en")
+    for folder in (states.folder, tmp_path / ROUNDS / "tiny" / "en"):
+        folder.mkdir(parents=True)
+        os.mkfifo(folder / "a.json")
+    with pytest.raises(StorageError, match="unreadable batch state"):
+        states.pending()
+    assert list(rounds.missing(())) == []
 
 
 @pytest.mark.parametrize("kind", ["models.toml"])

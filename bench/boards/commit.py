@@ -289,7 +289,8 @@ def _needed(suite: Suite, language: str, models: Path, compared: Sequence[Path])
         files += [items / "_shared.toml"] if items.is_dir() else []
         files += sorted({Path(item.where.rpartition(":")[0]) for item in scenes.items})
         sounds = [item.data.get("audio") for item in scenes.items]
-        files += [items.parent / sound for sound in sounds if isinstance(sound, str) and sound]
+        paths = [items.parent / sound for sound in sounds if isinstance(sound, str) and sound]
+        files += [path for path in paths if path.resolve().is_relative_to(items.parent.resolve())]
     return list(dict.fromkeys(files))
 
 

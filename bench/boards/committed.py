@@ -50,7 +50,8 @@ class Committed:
             folder = f"HEAD:{(root / suite / language / player).relative_to(self.top).as_posix()}"
             git("-C", str(self.top), "archive", "--format=tar", "--output", str(archive), folder)
             with tarfile.open(archive) as packed:
-                records = [member for member in packed.getmembers() if member.name.endswith(".json")]
+                files = (member for member in packed.getmembers() if member.isfile())  # no links
+                records = [member for member in files if member.name.endswith(".json")]
                 packed.extractall(target / suite / language / player, records, filter="data")
         archive.unlink(missing_ok=True)
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from bench.errors import StorageError
-from bench.files import write_atomically
+from bench.files import read_bytes, write_atomically
 from bench.records import Record, canonical, sha256_of
 from bench.run.comparing import CompareWork
 from bench.scores.pairwise_data import Slot
@@ -45,7 +45,7 @@ class Rounds:
         note is skipped, as it can only save money."""
         for path in sorted(self._folder.glob("*.json")) if self._folder else ():
             with contextlib.suppress(OSError, ValidationError):
-                left = set(_Round.model_validate_json(path.read_bytes()).chosen).difference(made)
+                left = set(_Round.model_validate_json(read_bytes(path)).chosen).difference(made)
                 if not left:
                     path.unlink()
                 yield from sorted(left, key=lambda item: (item.judge, item.players, item.slot))

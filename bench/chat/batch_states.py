@@ -15,7 +15,7 @@ from typing import IO
 from pydantic import ValidationError
 
 from bench.errors import StorageError, UserError
-from bench.files import storage_error, write_atomically
+from bench.files import read_bytes, storage_error, write_atomically
 from bench.records import Record, canonical
 
 FOLDER = "batches"
@@ -99,7 +99,7 @@ def pending_files(cache: Path, name: str) -> Iterator[Path]:
 
 def _read(path: Path) -> BatchState:
     try:
-        return BatchState.model_validate_json(path.read_bytes())
+        return BatchState.model_validate_json(read_bytes(path, path.parents[2]))
     except (OSError, ValidationError):
         raise StorageError(
             "unreadable batch state",

@@ -18,6 +18,8 @@ VERSIONS = (2, 3)
 SCALARS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
 """``struct`` letters of the value types."""
 STRING, ARRAY = 8, 9
+MOST_DIMENSIONS = 4
+"""GGML's limit for a tensor."""
 LONGEST_LIST = 4096
 """Longer lists, such as a vocabulary, are skipped."""
 BLOCKS = {
@@ -177,7 +179,9 @@ def _header(reader: _Reader) -> Header:
     for _ in range(tensors):
         reader.skip(reader.count())
         values = 1
-        for _ in range(reader.count("I")):
+        if (dimensions := reader.count("I")) > MOST_DIMENSIONS:
+            raise ValueError("a tensor of too many dimensions")
+        for _ in range(dimensions):
             values *= reader.count()
         per_block, block_bytes = BLOCKS.get(reader.count("I"), (1, 0))
         end = max(end, reader.count() + values // per_block * block_bytes)
