@@ -332,8 +332,9 @@ def _count(value: object) -> int | None:
         return int(value)
     if isinstance(value, float) and value.is_integer():
         value = int(value)
-    whole = isinstance(value, int) and not isinstance(value, bool)
-    return value if whole and 0 <= value <= MOST_TOKENS else None
+    if isinstance(value, bool) or not isinstance(value, int):
+        return None
+    return value if 0 <= value <= MOST_TOKENS else None
 
 
 def _first_count(values: Mapping[str, Any], names: Iterable[str]) -> int | None:
