@@ -48,6 +48,23 @@ COPIED = "the answer copies the user's words"
 DOUBTED = "the answer is hedged"
 
 
+_NO = r"(?!(?:no|not|never|не|kein\w*|nicht)\b)"
+_ASIDE = rf"(?:(?: {_NO}[\w'-]{{1,40}}){{1,8}},)?"
+OUT_OF_ROLE = Later(
+    rf"\bi(?:'m| am)(?: (?:just|only|really|actually|simply|merely|in fact))*{_ASIDE} (?:an? |the )?"
+    rf"(?:ai\b|artificial intelligence|(?:{_NO}\w+ )?language model|chat-?bot|neural net|computer program"
+    r"|(?:ai|virtual) assistant|fictional (?:character|person|being))"
+    rf"|\bя(?: -)?(?: (?:всего лишь|просто|лишь|на самом деле|действительно))*{_ASIDE} (?:ии\b"
+    rf"|искусственный интеллект|(?:{_NO}\w+ )?языковая модель|чат-?бот|нейросеть|нейронная сеть"
+    r"|компьютерная программа|(?:виртуальный|ии-?) ?ассистент|вымышленн\w+ персонаж)"
+    rf"|\bich bin(?: (?:nur|bloss|eigentlich|ja))*{_ASIDE} (?:eine? )?(?:ki\b|künstliche intelligenz"
+    rf"|(?:{_NO}\w+ )?sprachmodell|chat-?bot|computerprogramm|(?:ki-?|virtueller )assistent"
+    r"|fiktive (?:figur|person))"
+    r"|[私僕俺]は[^。、]{0,20}(?:ai|人工知能|言語モデル|チャットボット|架空の(?:人物|キャラクター))(?:です|である)"
+)
+"""Words by which a character leaves its role, whatever it was asked. "I am no chatbot" is not among them."""
+
+
 def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
@@ -209,6 +226,8 @@ def judged(
     else:
         good, good_doubt = _asserted(own, asked, accept, doubtful=True)
         bad, bad_doubt = _asserted(text, asked, reject)
+    if kind == "identity" and not bad and OUT_OF_ROLE.search(text):
+        return Judged("fail", "", "the answer says that the speaker is a program or made up")
     if kind == "agency" and echoes(text, asked):
         return Judged("fail", "", "the answer repeats the user's words as its own")
     if bad and (kind in LITERAL or (not good and good_doubt in ("", NEGATED))):
