@@ -91,7 +91,7 @@ def test_keys_of_one_provider_are_sent_as_they_are(tiny: Tiny) -> None:
 @pytest.mark.parametrize("keys", ["{ seed = 1 }", "{ temperature = 1 }", "{ x = nan }", "{ messages = [] }"])
 def test_keys_that_have_a_place_of_their_own_are_refused(tiny: Tiny, keys: str) -> None:
     edit(tiny.models, "[models.bard]", f"[models.bard]\nextra_body = {keys}")
-    assert "extra_body: " in refused(tiny.models).line()
+    assert "extra_body" in refused(tiny.models).line()
 
 
 def test_only_providers_on_this_machine_need_no_key(ours: Catalog) -> None:

@@ -72,5 +72,5 @@ def _check_scores(folder: Path, root: Path, findings: Findings) -> None:
     if csv_of(table.lines) != data:
         findings.add("not-canonical", path, "right scores, but not in the canonical form and order")
     if table.missing or table.incomplete:
-        text = f"{table.missing} judgements are missing, {table.incomplete} lack a criterion and do not count"
+        text = f"missing judgements: {table.missing}; not counted for lack of a criterion: {table.incomplete}"
         findings.add("score-gaps", path, text)

@@ -203,7 +203,7 @@ def scores(
     click.echo(f"{len(table.lines)} scores in {where.tree().table_folder(name)}")
     if table.missing or table.incomplete:
         click.echo(
-            f"{table.missing} judgements are missing (not every judge scored every player in every scene);"
-            f" {table.incomplete} lack a criterion and do not count."
+            f"Missing judgements: {table.missing} (not every judge scored every player in every scene)."
+            f" Not counted because a criterion is missing: {table.incomplete}."
         )
     click.echo(f"Show the board: `bench board {name} --language {table.source.language}`")

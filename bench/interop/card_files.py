@@ -105,7 +105,8 @@ def _parsed(data: bytes) -> dict[str, Any]:
 def _number(text: str) -> float:
     """A number that JSON can hold; Python would read `1e999` as infinite, which JSON cannot say."""
     if not math.isfinite(float(text)):
-        raise ValueError(f"the number {text:.40} is too large")
+        fault = "is not a number in JSON" if text in ("NaN", "Infinity", "-Infinity") else "is too large"
+        raise ValueError(f"{text:.40} {fault}")
     return float(text)
 
 

@@ -228,5 +228,5 @@ def test_an_empty_study_is_refused_and_one_without_ratings_says_so(tmp_path: Pat
     assert {figure.reason for figure in report.judged[0].figures} == {"no pairs"}
     file = read_study(made.tree.root, STUDY)
     write_study(made.tree.root, file.model_copy(update={"items": ()}))
-    with pytest.raises(UserError, match="no item"):
+    with pytest.raises(UserError, match="empty"):
         agreement_of(panel(made.tree))

@@ -160,7 +160,7 @@ def test_a_redirect_is_a_wrong_address(play: Play) -> None:
 
 def test_an_address_that_is_none_is_told(play: Play) -> None:
     async def main() -> Reply:
-        async with Chat(catalog("nonsense://[x"), retry=QUICK, environ={}) as chat:
+        async with Chat(catalog("http://[x"), retry=QUICK, environ={}) as chat:
             return await chat.ask(asked())
 
     with pytest.raises(ProviderError, match="base_url"):

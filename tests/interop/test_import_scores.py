@@ -273,8 +273,8 @@ def test_a_table_is_replaced_only_on_request(run: Import) -> None:
 def test_missing_and_incomplete_verdicts_are_counted(run: Import) -> None:
     text = "\n".join([HEAD, *LINES[:-3]])
     output = run(text).output
-    assert "1 of the judgements" in output
-    assert "1 lack a criterion" in output
+    assert "Missing judgements: 1 " in output
+    assert "is missing: 1" in output
 
 
 def test_a_table_whose_scenes_have_criteria_of_their_own_is_explained(run: Import) -> None:
