@@ -37,7 +37,7 @@ def player_numbers(folder: Path, board: Any) -> Any:
 def ranking(means: Any, lengths: Any, board: Any, weights: Any) -> dict[str, dict[str, float]]:
     weights = [weights[c] for c in board["criteria"]]
     score = {p: fmean(by_criterion, weights) for p, by_criterion in means.items() if by_criterion}
-    norm, middle = dict(score), median([lengths[p] for p in score])
+    norm, middle = dict(score), median([lengths[p] for p in score] or [0])
     for p in score:
         if board["protocol"] not in GAPS:
             norm[p] *= max(0.93, min(1, 1 + 0.07 * (middle / lengths[p] - 1)))
