@@ -98,6 +98,8 @@ _LONE_HEADING: Final = Later(
 _FENCED: Final = Later(r"```\w*+[ \t]*+\n\s*+\Z")
 _FENCE_END: Final = Later(r"\s*+```[ \t]*+(?=\n|\Z)")
 """What stands around a block of reasoning in a code fence of its own."""
+MENTIONED_WORDS = 6
+"""So many words may stand between two marks that a sentence only mentions; more are reasoning."""
 _GOES_ON: Final = Later(r"[,;]|[.!?](?=\s|\Z)|\)(?=[\s.,;!?]|\Z)")
 """Behind a mark: the sentence that mentions it goes on or ends. No answer starts like this."""
 _WRAPPED: Final = Later(
@@ -202,7 +204,9 @@ def _block(text: str, start: int, end: int, lead: int) -> list[tuple[int, int]]:
     The words of ``text`` begin at ``lead``.
     """
     around = text[max(0, start - 1) : start] + text[end : end + 1]
-    if _in_sentence(text, start, end) or (around in QUOTES and start - 1 > lead):
+    inside = bare([text[start:end]])
+    short = len(inside.split()) <= MENTIONED_WORDS and "\n" not in inside
+    if (short and _in_sentence(text, start, end)) or (around in QUOTES and start - 1 > lead):
         return []
     fence, rest = _FENCED.search(text, max(0, start - 40), start), _FENCE_END.match(text, end)
     if fence and rest:

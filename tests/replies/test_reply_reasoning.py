@@ -65,3 +65,8 @@ def test_separating_takes_time_in_proportion_to_length(piece: str) -> None:
         return time.thread_time() - start
 
     assert seconds(80_000) < 16 * max(seconds(20_000), 0.02)
+
+
+def test_reasoning_in_the_middle_of_a_sentence_is_taken_out() -> None:
+    text = "Sure. <think>The user greets me, so I greet back.</think>. Hello, friend."
+    assert separated(text, cut=False).reasoning == "The user greets me, so I greet back."
