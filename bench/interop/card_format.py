@@ -25,8 +25,7 @@ LONGEST_NAME = 100
 LONGEST_SUMMARY = 200
 LONGEST_KEY = 100
 MOST_SHOWN = 8
-"""Macros and keys that a note names.
-"""
+"""Macros or keys that a note names, at most."""
 LABELS = {
     "en": ("Personality", "Scenario"),
     "de": ("Persönlichkeit", "Szenario"),

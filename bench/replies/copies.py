@@ -41,22 +41,16 @@ def own_words(text: str, said: Sequence[str]) -> str:
 
     Also without a copy at its end that the token limit cut off.
     """
-    said_parts = [
-        part for message in said for sentence in SENTENCE.findall(message) for part in _parts(sentence)
-    ]
-    theirs = [_words(part) for part in said_parts]
-    sentences = SENTENCE.findall(text)
-    kept = [sentence for sentence in sentences if not _copied(_words(sentence), theirs)]
-    if len(kept) == len(sentences):
-        return text
-    last = sentences[-1].strip()
-    if (
-        kept
-        and kept[-1] is sentences[-1]
-        and any(part.startswith(last) for part in (*said_parts, *sentences[:-1]))
-    ):
-        del kept[-1]
-    return "".join(kept)
+    theirs = [part for message in said for sentence in SENTENCE.findall(message) for part in _parts(sentence)]
+    their_words = [*map(_words, theirs)]
+    *before, last = SENTENCE.findall(text) or [""]
+    kept = [sentence for sentence in before if not _copied(_words(sentence), their_words)]
+    copied = len(kept) < len(before)
+    if _copied(_words(last), their_words):
+        return "".join(kept)
+    if copied and any(part.startswith(last.strip()) for part in (*theirs, *before)):
+        return "".join(kept)
+    return "".join((*kept, last)) if copied else text
 
 
 def _parts(sentence: str) -> list[str]:

@@ -99,7 +99,7 @@ _FENCED: Final = Later(r"```\w*+[ \t]*+\n\s*+\Z")
 _FENCE_END: Final = Later(r"\s*+```[ \t]*+(?=\n|\Z)")
 """What stands around a block of reasoning in a code fence of its own."""
 MENTIONED_WORDS = 6
-"""So many words may stand between two marks that a sentence only mentions; more are reasoning."""
+"""Words between two marks that a sentence only mentions, at most; more words are reasoning."""
 _GOES_ON: Final = Later(r"[,;]|[.!?](?=\s|\Z)|\)(?=[\s.,;!?]|\Z)")
 """Behind a mark: the sentence that mentions it goes on or ends. No answer starts like this."""
 _WRAPPED: Final = Later(

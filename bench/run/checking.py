@@ -41,6 +41,11 @@ class CheckReport:
         known = {fault.line() for fault in self.faults}
         self.faults += [fault for fault in faults if fault.line() not in known]
 
+    def add_of_other_files(self, faults: Sequence[CatalogError]) -> None:
+        """Add those of ``faults`` whose file has none so far."""
+        known = self.faulty()
+        self.add(*(fault for fault in faults if _place(fault.where)[0] not in known))
+
     def sort(self) -> None:
         """Sort the faults by file and line."""
         self.faults.sort(key=lambda fault: _place(fault.where))
@@ -78,8 +83,6 @@ def check_all(layers: Sequence[Path], models: Path) -> CheckReport:
             elif kind in protocols and depth == 2:
                 report.add(*entry_faults(SuiteEntry, tables, str(path), text=text))
                 report.add(*_names(path, tables, text, layers, named))
-    for layer in layers:
-        report.files += sum(1 for _ in layer.glob("*/**/*.jinja"))
     try:
         suite_files(layers)  # each has a name of its own
     except CatalogError as error:
@@ -179,7 +182,9 @@ def _check_protocols(
 
     That process takes the spoken ones, since sound files and the libraries that read them take longest.
     """
-    folders = {path.relative_to(layer).parts[0] for layer in layers for path in layer.glob("*/**/*.jinja")}
+    templates = [path.relative_to(layer) for layer in layers for path in layer.glob("*/**/*.jinja")]
+    report.files += len(templates)
+    folders = {path.parts[0] for path in templates}
     names = sorted(folders | protocols, key=lambda name: (name in protocols and facts_of(name).spoken, name))
     known = len(report.faults)
 
@@ -195,9 +200,7 @@ def _check_protocols(
 
     found_there = beside(lambda: check(names[-1::-2]))
     check(names[-2::-2])
-    elsewhere = found_there()
-    here = report.faulty()
-    report.add(*(fault for fault in elsewhere if _place(fault.where)[0] not in here))
+    report.add_of_other_files(found_there())
 
 
 def beside(work: Callable[[], R]) -> Callable[[], R]:
@@ -252,9 +255,7 @@ def _check_suite(path: Path, layers: tuple[Path, ...], catalog: Catalog | None, 
             else:
                 protocol_for(suite, language, catalog)
         except CatalogError as error:
-            known = report.faulty()
-            faults = [_in_file(fault, path) for fault in (error, *error.others)]
-            report.add(*(fault for fault in faults if _place(fault.where)[0] not in known))
+            report.add_of_other_files([_in_file(fault, path) for fault in (error, *error.others)])
 
 
 def _in_file(fault: CatalogError, path: Path) -> CatalogError:
