@@ -104,11 +104,23 @@ def test_situations_of_another_language_and_deleted_templates_are_committed(comm
     assert f"prompts/pingpong_v2/{own.name}" not in git("ls-files", "--", "prompts").split()
 
 
+def test_results_of_a_suite_that_git_ignores_are_left_out(commit: Say, tiny: Tiny) -> None:
+    hidden = tiny.root / "private" / tiny.suite_file.relative_to(tiny.prompts)
+    hidden.parent.mkdir(parents=True)
+    tiny.suite_file.rename(hidden)
+    _, out, _ = commit()
+    assert f"git ignores {hidden}; move it into prompts/" in out
+    assert "Nothing to commit" in out
+
+
 def test_what_was_committed_can_be_audited_in_a_clone(commit: Say, tiny: Tiny, tmp_path: Path) -> None:
     play(tiny, "actor")
     tiny.tree.judgement_path(tiny.cell(player="actor"), "strict").unlink()
+    imported = tiny.card_file.with_suffix(".card.json")
+    imported.write_text("{}", encoding="utf-8")
     assert commit()[0] == 0
     assert _audited_in_a_clone(tmp_path / "first") == {"error": 0, "warning": 0}
+    assert (tmp_path / "first" / imported.relative_to(tiny.root)).exists()  # an export there has every field
     play(tiny, "actor")
     assert commit()[0] == 0
     shutil.rmtree(tiny.tree.player_folder("tiny", "en", "bard"))

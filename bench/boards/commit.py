@@ -25,7 +25,7 @@ from bench.scores.frame import load
 from bench.slugs import slug
 from bench.suites import Suite
 from bench.suites.languages import fallbacks
-from bench.suites.layers import situation_files
+from bench.suites.layers import CARRIERS, IMPORTED, is_private_layer, situation_files
 
 
 @dataclass(frozen=True)
@@ -52,6 +52,8 @@ def committable(tree: ResultsTree, suites: Mapping[str, Suite]) -> tuple[list[Re
                     fault = "plays a private card, so its results are not published"
                 elif suite is None or language not in suite.scenes:
                     fault = "its suite is not in prompts/, so nothing says what is complete"
+                elif hidden := _hidden(suite, language):
+                    fault = f"git ignores {hidden}; move it into prompts/"
                 elif not (fault := _fault(tree, suite, language, info.player)):
                     ready.append(ReadyPlayer(suite_name, language, info.player, suite.entry.version))
             except UserError as error:
@@ -59,6 +61,13 @@ def committable(tree: ResultsTree, suites: Mapping[str, Suite]) -> tuple[list[Re
             if fault:
                 left.append(f"{label}: {fault}")
     return ready, left
+
+
+def _hidden(suite: Suite, language: str) -> Path | None:
+    """A file behind the evidence of a suite that lies in a folder of private ones."""
+    hidden = [layer for layer in suite.layers if is_private_layer(layer)]
+    files = _needed(suite, language, ()) if hidden else []
+    return next((file for file in files for layer in hidden if layer in file.parents and file.exists()), None)
 
 
 def _fault(tree: ResultsTree, suite: Suite, language: str, player: str) -> str:
@@ -147,6 +156,7 @@ def git_commit(
     paths: list[Path] = []
     ignored: list[str] = []
     impossible: list[str] = []
+    scored = 0
     boards = {(item.suite, item.language) for item in ready} | head.boards_without_players()
     boards |= {(folder.parts[-3], folder.parts[-2]) for folder in gone}
     for suite_name, language in sorted(boards):
@@ -165,20 +175,22 @@ def git_commit(
         changed = _changed_players(tree, board, players) if board else []
         paths += [tree.player_folder(suite_name, language, row.player) for row in changed]
         lines += [_line(board, row) for row in changed if board]
+        scored += len(changed)
         paths += compared
         lines += [f"{label}: comparisons" for _ in compared]
         if _board_changed(path, board, dry_run=dry_run):
             paths.append(path)
             if not changed and not dropped:
                 lines.append(f"{label}: the board" if board else f"{label}: the board, deleted")
-        behind = _needed(suites[suite_name], language, models, compared) if players else []
+        behind = [models, *_needed(suites[suite_name], language, compared)] if players else []
         needed = _changed_files(behind)
-        if needed and not changed:
-            lines.append(f"{label}: prompts and models")
+        if set(needed) - {models} and not changed:
+            lines.append(f"{label}: prompts")
         paths += needed + dropped
         lines += [f"{folder.relative_to(tree.root).as_posix()}: deleted" for folder in dropped]
         paths += _changed_files([path.with_name(EVENTS_FILE)])
-    message = _message(lines)
+    lines += ["models.toml"] if models in paths and not scored else []
+    message = _message(lines, scored)
     if message and not dry_run:
         _record(list(dict.fromkeys(paths)), message)
     return Commit(message, tuple(ignored), tuple(impossible))
@@ -234,11 +246,16 @@ def _comparison_fault(tree: ResultsTree, folder: Path, board: Board, ready: set[
     return "", False
 
 
-def _message(lines: Sequence[str]) -> str:
-    """The message of a commit of these changes; empty without any."""
+def _message(lines: Sequence[str], scored: int) -> str:
+    """The message of a commit of these changes, with new results of ``scored`` players; empty without any."""
     if not lines:
         return ""
-    title = lines[0] if len(lines) == 1 else f"{len(lines)} players' results"
+    if len(lines) == 1:
+        title = lines[0]
+    elif scored:
+        title = "1 player's results" if scored == 1 else f"{scored} players' results"
+    else:
+        title = f"{len(lines)} changes"
     return f"Results: {title}\n\n" + "\n".join(lines) + "\n"
 
 
@@ -273,15 +290,16 @@ def _board(
         return load_board(staged, suite, language, prompts=suites).board
 
 
-def _needed(suite: Suite, language: str, models: Path, compared: Sequence[Path]) -> list[Path]:
+def _needed(suite: Suite, language: str, compared: Sequence[Path]) -> list[Path]:
     """The prompts, cards and other files behind the evidence of a suite, deleted ones included. ``compared``:
     changed comparisons."""
     scenes, folder = suite.language(language), suite.prompts / suite.protocol
     roles = facts_of(suite.protocol).roles
-    files = [models, folder / f"{suite.id}.toml", *sorted(suite.templates.glob("*.jinja"))]
+    files = [folder / f"{suite.id}.toml", *sorted(suite.templates.glob("*.jinja"))]
     files += [suite.templates / f"{role}.{tag}.jinja" for role in roles for tag in fallbacks(language)]
     files += sorted(templates_of(suite).glob("*.jinja")) if compared else []
-    files += [suite.file("characters", language, f"{name}.toml") for name in scenes.cards]
+    cards = [suite.file("characters", language, f"{name}.toml") for name in scenes.cards]
+    files += [card.with_suffix(kind) for card in cards for kind in (".toml", IMPORTED, *CARRIERS.values())]
     situations = situation_files(suite.layers or (suite.prompts,), language)
     files += [situations[name] for name in scenes.situations if name in situations]
     if named := suite.entry.languages[language].items:

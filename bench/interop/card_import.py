@@ -20,14 +20,9 @@ from bench.interop.card_files import MOST_CARD, MOST_KEPT, card_bytes, carrier_o
 from bench.interop.card_format import Choices, card_fields, exported, read_data, upgraded
 from bench.slugs import slug
 from bench.suites import Card, read_entry
-from bench.suites.layers import checked_language, entries_in, private_layer
+from bench.suites.layers import CARRIERS, IMPORTED, checked_language, entries_in, private_layer
 from bench.suites.macros import settled
 from bench.toml_entries import MOST_TEXT, entry_from, toml_value, unknown_name
-
-ORIGINAL = ".card.json"
-"""Suffix of the community's card beside ours: it keeps every field for an export."""
-CARRIERS = {"png": ".card.png", "charx": ".card.charx"}
-"""Suffixes of the file that a card came in, beside ours: it keeps the pictures for an export."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +81,7 @@ def import_card(
     settled(entry_from(Card, tomli.loads(text), str(file)), str(file), "")
     if not choices.licence:
         hide_from_git(layer)
-    _write(layer, folder / f"{identity}{ORIGINAL}", card_bytes(card, "json"))
+    _write(layer, folder / f"{identity}{IMPORTED}", card_bytes(card, "json"))
     _write(layer, path, text.encode())
     if not _keep_pictures(file, layer, path):
         notes.append(f"its pictures are not kept: the file is larger than {MOST_KEPT // 1_000_000} MB")
@@ -151,7 +146,7 @@ def export_card(layers: Sequence[Path], language: str, name: str, output: Path) 
         whole = exported(card, _original(path))
         write_atomically(output, card_bytes(whole, form, _carrier(path, form)))
     except Unreadable as error:
-        where = str(path.with_suffix(ORIGINAL))
+        where = str(path.with_suffix(IMPORTED))
         fault = f"{error.place}: {error}" if error.place else str(error)
         raise UserError(fault, where=where, hint="Import the card again.") from None
     return output
@@ -173,7 +168,7 @@ def _carrier(path: Path, form: str) -> bytes | None:
 
 def _original(path: Path) -> dict[str, Any] | None:
     """The card that ``path`` was imported from; None if it was not imported. Raises Unreadable."""
-    kept = path.with_suffix(ORIGINAL)
+    kept = path.with_suffix(IMPORTED)
     if not kept.exists():
         return None
     try:

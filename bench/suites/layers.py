@@ -21,6 +21,11 @@ Prompts = Path | str | Sequence[Path]
 PRIVATE = "private"
 """A folder of this name beside the first folder of prompts is always the last layer; git ignores it."""
 
+IMPORTED = ".card.json"
+"""Suffix of the community's card beside ours: it keeps every field for an export."""
+CARRIERS = {"png": ".card.png", "charx": ".card.charx"}
+"""Suffixes of the file that a card came in, beside ours: it keeps the pictures for an export."""
+
 
 def layers_of(prompts: Prompts) -> tuple[Path, ...]:
     """The folders of ``prompts`` and, on top of a single one, the private folder beside it if it exists."""
