@@ -140,7 +140,7 @@ class Call(Record):
     """What the model wrote as reasoning, in the text or in a field of its own. No other model sees it, it is
     not judged, and it does not count as length."""
     tool_arguments: str | None = None
-    """Arguments of the tool calls that came instead of a text."""
+    """Arguments of the tool calls in the reply."""
     refusal: str | None = None
     """What the provider's refusal field or refusal parts held."""
     redactions: int | None = Field(default=None, ge=1)

@@ -12,7 +12,8 @@ import pytest
 from bench.chat.answers import Answer, answer_from
 from bench.chat.requests import Reply
 from bench.protocol_facts import facts_of
-from bench.records import Conversation, Judgement
+from bench.protocols.calls import without_reasoning
+from bench.records import Conversation, Judgement, Role
 from tests.replies.reasoning_marks import MARKS
 from tests.tiny import Script, Tiny, make_tiny, ok
 
@@ -186,12 +187,25 @@ def test_a_refusal_is_kept_beside_the_text(message: dict[str, Any]) -> None:
     assert (found.outcome, found.text, found.refusal) == ("refused", SAID, "I will not.")
 
 
-def test_the_arguments_of_tool_calls_are_kept_where_no_text_came() -> None:
+def test_the_arguments_of_tool_calls_are_kept() -> None:
     call = {"type": "function", "function": {"name": "f", "arguments": '{"a": 1}'}}
     for message in ({"tool_calls": [call]}, {"function_call": call["function"]}):
         found = answered({"content": None, **message}, "tool_calls")
         assert (found.outcome, found.tool_arguments) == ("empty", '{"a": 1}')
-    assert answered({"content": SAID, "tool_calls": [call]}).tool_arguments is None
+    assert answered({"content": SAID, "tool_calls": [call]}).tool_arguments == '{"a": 1}'
+
+
+@pytest.mark.parametrize(
+    ("role", "text", "read"),
+    [
+        ("judge", "I call the tool.", 'I call the tool.\n{"a": 1}'),
+        ("interrogator", "I call the tool.", 'I call the tool.\n{"a": 1}'),
+        ("judge", 'So: {"a": 2}', 'So: {"a": 2}'),
+        ("player", "I call the tool.", "I call the tool."),
+    ],
+)
+def test_json_in_a_tool_call_beside_a_text_without_any_is_read(role: Role, text: str, read: str) -> None:
+    assert without_reasoning(role, ok(text, tool_arguments='{"a": 1}')).text == read
 
 
 @pytest.mark.parametrize(

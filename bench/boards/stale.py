@@ -1,4 +1,4 @@
-"""Which evidence of a board was made with other prompts, parameters or models than the current ones."""
+"""Which evidence of a board was made with another suite version, or other prompts, parameters or models."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def stale_evidence(frames: Frames, suite: Suite, catalog: Catalog) -> StaleEvide
     judges = [judge for judge in frames.judges if judge in catalog.models or judge in suite.judges]
     absent = [name for name in frames.names if name not in catalog.models]
     absent += [judge for judge in frames.judges if judge not in judges]
-    plan, rota = Plan(), suite.rota(frames.language)
+    plan, rota, version = Plan(), suite.rota(frames.language), suite.entry.version
     players: Counter[str] = Counter()
     judgements = 0
     for player in filter(catalog.models.__contains__, frames.names):
@@ -36,11 +36,13 @@ def stale_evidence(frames: Frames, suite: Suite, catalog: Catalog) -> StaleEvide
             key = (player, cell.character, cell.situation, repeat)
             asked = suite.asked(judges, key[1:3], rota)
             made = frames.inputs.get(key)
-            again = made is not None and made[0] != protocol.conversation_fingerprint(cell)
+            again = made is not None and made[:2] != (version, protocol.conversation_fingerprint(cell))
             old = []
             for judge in asked:
                 verdict = frames.inputs.get((*key, judge))
-                if verdict and verdict[0] != protocol.judgement_fingerprint(cell, judge, verdict[1]):
+                if verdict is None:
+                    continue
+                if verdict[:2] != (version, protocol.judgement_fingerprint(cell, judge, verdict[2])):
                     old.append(judge)
             players[player] += again
             judgements += len(old)

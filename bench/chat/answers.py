@@ -51,7 +51,7 @@ class Answer(Record):
     reasoning: str | None = None
     """What came in fields or content parts for reasoning."""
     tool_arguments: str | None = None
-    """Arguments of tool calls that came instead of a text."""
+    """Arguments of its tool calls."""
     refusal: str | None = None
     """What came in the refusal field or in content parts for refusals."""
     sound: str | None = None
@@ -140,7 +140,7 @@ def _answer_in(
         served_model=_name(payload.get("model")),
         detail=detail,
         reasoning=said.reasoning or None,
-        tool_arguments=said.arguments or None if said.blank else None,
+        tool_arguments=said.arguments or None,
         refusal=said.refusal or None,
         sound=said.sound,
         filtered=filtered,

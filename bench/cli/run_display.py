@@ -128,8 +128,8 @@ def stale(job: Job) -> str:
     known = sum((cost for cost in costs if cost is not None), Decimal(0))
     cost = f"about ${known:.4f}" + (" and calls of unknown price" if None in costs else "")
     return (
-        f"{' and '.join(parts)} are out of date (model or prompts changed); the board still uses them."
-        f" Redo: `--refresh-stale` ({cost})."
+        f"{' and '.join(parts)} are out of date (version, model or prompts changed); the board still uses"
+        f" them. Redo: `--refresh-stale` ({cost})."
     )
 
 

@@ -46,10 +46,13 @@ def without_reasoning(role: Role, reply: Reply) -> Reply:
     """``reply`` with the reasoning in its text added to its ``reasoning``; empty if nothing else was written.
 
     A player's text is then its answer alone. The text of the others stays as it came: it is read as JSON,
-    past the reasoning, and kept as evidence. Where they called a tool instead, its arguments are the text.
+    past the reasoning, and kept as evidence. If their JSON is in a tool call, its arguments end the text.
     """
-    if role != "player" and reply.outcome == "empty" and reply.tool_arguments:
-        reply = replace(reply, outcome="ok", text=reply.tool_arguments, detail="")
+    if role != "player" and reply.tool_arguments:
+        if reply.outcome == "empty":
+            reply = replace(reply, outcome="ok", text=reply.tool_arguments, detail="")
+        elif "{" not in reply.text:
+            reply = replace(reply, text=f"{reply.text}\n{reply.tool_arguments}")
     if reply.outcome not in READABLE:
         return reply
     cut = reply.outcome == "length"

@@ -114,9 +114,10 @@ class Comparer:
         return self._known[judge, character]
 
     def fits(self, record: Comparison, sha256: Sequence[str]) -> bool:
-        """Whether ``record`` was made from the current prompts and parameters, and from messages with these
-        SHA-256. Its players may have stood in the other order, before one of them was renamed."""
-        if record.character not in self.protocol.scenes.cards:
+        """Whether ``record`` was made from the current suite, prompts and parameters, and from messages with
+        these SHA-256. Its players may have stood in the other order, before one of them was renamed."""
+        suite, cards = self.protocol.suite, self.protocol.scenes.cards
+        if record.version != suite.entry.version or record.character not in cards:
             return False
         return any(
             record.fingerprint == self.fingerprint(record.judge, record.character, each, record.repeat)

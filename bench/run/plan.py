@@ -19,7 +19,7 @@ from bench.results.facts import mean_reasoning
 from bench.run.shards import Shard
 
 State = Literal["done", "missing", "failed", "stale"]
-"""``failed``: a recorded failure. ``stale``: prompts or parameters have changed since it was made."""
+"""``failed``: a recorded failure. ``stale``: version, prompts or parameters have changed since."""
 
 TEMPORARY = frozenset({"transport", "rate_limited"})
 """Temporary failures: the next run retries them."""
@@ -140,7 +140,7 @@ def _cell_work(
 ) -> CellWork:
     """What ``cell`` needs; counts the states of its records in ``plan``."""
     conversation = tree.conversation(cell)
-    state = _state_of(conversation, partial(protocol.conversation_fingerprint, cell))
+    state = _state_of(conversation, cell.version, partial(protocol.conversation_fingerprint, cell))
     plan.conversations[state] += 1
     if state == "done":
         plan.answered.update(model for _, model in protocol.talkers(cell.player))
@@ -155,7 +155,8 @@ def _cell_work(
         sha256 = messages_sha256(conversation.messages)
         for judge in judges:
             record = tree.judgement(conversation, judge)
-            state = _state_of(record, partial(protocol.judgement_fingerprint, cell, judge, sha256))
+            fingerprint = partial(protocol.judgement_fingerprint, cell, judge, sha256)
+            state = _state_of(record, cell.version, fingerprint)
             plan.judgements[state] += 1
             plan.answered.update([judge] if state == "done" else [])
             if wanted(state, record):
@@ -178,11 +179,11 @@ def _cell_work(
     return work(again, needed)
 
 
-def _state_of(record: Conversation | Judgement | None, fingerprint: Callable[[], str]) -> State:
-    """The state of a record whose inputs now have the given fingerprint."""
+def _state_of(record: Conversation | Judgement | None, version: str, fingerprint: Callable[[], str]) -> State:
+    """The state of a record whose suite and inputs now have the given version and fingerprint."""
     if record is None:
         return "missing"
-    if record.fingerprint != fingerprint():
+    if record.version != version or record.fingerprint != fingerprint():
         return "stale"
     unclear = isinstance(record, Judgement) and left_unclear(record)  # asking again changes nothing
     return "failed" if record.status == "failed" and not unclear else "done"

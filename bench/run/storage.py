@@ -57,4 +57,5 @@ class TreeStorage:
 
 def _as_good(present: Conversation | Judgement, ours: Conversation | Judgement) -> bool:
     """Whether the record that is already there has the same inputs as ours and did not fail."""
-    return present.fingerprint == ours.fingerprint and present.status != "failed"
+    same = (present.version, present.fingerprint) == (ours.version, ours.fingerprint)
+    return same and present.status != "failed"

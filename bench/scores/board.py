@@ -129,7 +129,7 @@ class BoardRow(Record):
 
 
 class StaleEvidence(Record):
-    """Evidence that was made with other prompts, parameters or models than the current ones."""
+    """Evidence that was made with another version of the suite, or other prompts, parameters or models."""
 
     conversations: int
     judgements: int
@@ -155,7 +155,7 @@ class StaleEvidence(Record):
         cost = "an unknown sum: a price is missing" if self.cost is None else f"about ${self.cost}"
         known = (
             f"{self.conversations} conversations and {self.judgements} judgements are out of date: the"
-            f" prompts, parameters or models have changed since. Redoing them costs {cost}."
+            f" suite's version, prompts, parameters or models have changed since. Redoing them costs {cost}."
         )
         return f"{known} {unknown}".rstrip()
 

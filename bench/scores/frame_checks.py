@@ -18,7 +18,7 @@ def the_only(what: str, values: set[str], where: str) -> str:
         raise RecordError(
             f"holds records of several {what}s: {', '.join(sorted(values))}",
             where=where,
-            hint="Their numbers cannot be compared: choose one version.",
+            hint="Their numbers cannot be compared. Redo the older ones: `bench run SUITE --refresh-stale`.",
         )
     return next(iter(values), "")
 

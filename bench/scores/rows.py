@@ -21,9 +21,9 @@ from bench.scores.rules import ended_by_player, flaw_counts, is_stale, saw_refus
 from bench.scores.scripts import events_of
 
 Row = tuple[object, ...]
-Inputs = dict[tuple[str | int, ...], tuple[str, str]]
-"""By player, character, situation, repeat and (of a judgement) judge: the fingerprint of a record's inputs,
-and the SHA-256 of the messages that were judged. Imported records have none."""
+Inputs = dict[tuple[str | int, ...], tuple[str, str, str]]
+"""By player, character, situation, repeat and (of a judgement) judge: the suite's version, the fingerprint
+of a record's inputs, and the SHA-256 of the messages that were judged. Imported records have none."""
 ScoreRow = tuple[int, int, str, int | float, bool]
 """Index of the judgement in :attr:`PlayerRows.judgements`, turn, criterion, score, whether a refusal."""
 
@@ -35,6 +35,7 @@ class PlayerRows:
 
     player: str
     versions: set[str] = field(default_factory=set)
+    """Of the suite, as the conversations name it."""
     protocols: set[str] = field(default_factory=set)
     conversations: list[Row] = field(default_factory=list)
     judgements: list[Row] = field(default_factory=list)
@@ -48,15 +49,15 @@ class PlayerRows:
     inputs: Inputs = field(default_factory=dict)
 
     def note(self, record: Conversation | Judgement) -> None:
-        """Note what else a record says: its version and protocol, its calls, and what it was made from."""
-        self.versions.add(record.version)
+        """Note what else a record says: its protocol, its calls, and what it was made from."""
         self.protocols.add(record.protocol)
         count_calls(record, self.calls)
         talk = (record.player, record.character, record.situation, record.repeat)
         if record.origin is None and isinstance(record, Judgement):
-            self.inputs[*talk, record.judge] = (record.fingerprint, record.conversation_sha256)
+            inputs = (record.version, record.fingerprint, record.conversation_sha256)
+            self.inputs[*talk, record.judge] = inputs
         elif record.origin is None:
-            self.inputs[talk] = (record.fingerprint, "")
+            self.inputs[talk] = (record.version, record.fingerprint, "")
 
 
 def player_rows(
@@ -104,6 +105,7 @@ def player_rows(
         if scene in talks:
             raise _twice(tree.conversation_path(talk))
         talks[scene] = talk
+        rows.versions.add(talk.version)
         rows.openings[player, *scene] = opening_of(talk)
         rows.conversations.append((player, *scene, *_conversation_values(talk)))
         rows.events += [(player, *scene, *event) for event in events_of(talk)]

@@ -121,6 +121,7 @@ CHANGES: dict[str, tuple[str, str, str, int, int]] = {
     "player's parameters": ("prompts/pingpong_v2/tiny.toml", "temperature = 0.6", "temperature = 0.7", 4, 0),
     "player's model": ("models.toml", 'model = "bard-1"', 'model = "bard-2"', 4, 0),
     "judge's model": ("models.toml", 'model = "strict-1"', 'model = "strict-2"', 0, 4),
+    "suite's version": ("prompts/pingpong_v2/tiny.toml", 'version = "1"', 'version = "2"', 4, 4),
 }
 """What is edited, and how many conversations and judgements become stale."""
 
@@ -139,6 +140,18 @@ def test_the_board_says_what_is_out_of_date_and_a_run_says_it_first(
     ended = bench("run", "tiny", "--player", "bard", "--player", "actor", *done.options())
     assert "out of date" in ended.out.splitlines()[0]
     assert f"about ${stale['cost']}" in ended.out.splitlines()[0]
+
+
+def test_results_of_an_older_version_are_replaced_on_request(bench: Bench, done: Tiny) -> None:
+    bench("judge", "tiny", "--judge", "lenient", *done.options())
+    edit(done.suite_file, 'version = "1"', 'version = "2"')
+    bench("run", "tiny", "--player", "actor", *done.options())
+    assert "--refresh-stale" in bench("board", "tiny", *done.options()).fault
+    bench("run", "tiny", "--refresh-stale", *done.options())  # lenient's judgements stay as they were
+    shown = bench("board", "tiny", *done.options()).out
+    assert "version 2" in shown
+    assert "Bard" in shown
+    assert "out of date" not in shown
 
 
 def test_the_written_board_does_not_depend_on_the_current_prompts(bench: Bench, done: Tiny) -> None:
