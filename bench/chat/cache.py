@@ -26,6 +26,8 @@ CACHE_VERSION = 1
 LOCK_SECONDS = 2.0
 """Longest wait while another process writes; after that, new entries wait in memory."""
 RETRY_LOCKED_SECONDS = 1.0
+CHECKED = 1
+"""``user_version`` of a database whose rows all have a checksum. Versions before 0.2.0 wrote none."""
 MOST_UNSAVED = 10_000
 
 SETTINGS: dict[str, int | str] = {
@@ -110,6 +112,7 @@ class _ReadOnlyDisk:
         except sqlite3.Error:  # a log must be made beside the database, which cannot be
             self._connection = _tried(f"{uri}?mode=ro&immutable=1")
         self._rules = JsonTextDisk(str(database.parent))
+        self.checked = _is_checked(self._connection)
 
     def get(self, key: str) -> str | None:
         """The row of ``key``; None without one. Raises ValueError for one in another mode."""
@@ -139,7 +142,7 @@ class _Entry(Record):
     key: str
     answer: Answer
     sha256: str = ""
-    """Of the row before this field. Rows of versions before 0.2.0 have none, and are accepted."""
+    """Of the row before this field."""
 
     def row(self) -> str:
         """The text that is stored."""
@@ -147,8 +150,9 @@ class _Entry(Record):
         return f'{head},"sha256":"{_sha256(head)}"}}'
 
     @classmethod
-    def of(cls, row: str, key: str) -> _Entry | None:
-        """The entry in a row; None if a newer version has written it. Raises ValueError if it was altered."""
+    def of(cls, row: str, key: str, *, checked: bool) -> _Entry | None:
+        """The entry in a row; None if a newer version has written it. Raises ValueError if it was altered,
+        or if it has no checksum although it must be ``checked``."""
         head, _, checksum = row.rpartition(',"sha256":"')
         whole = bool(head) and checksum == f'{_sha256(head)}"}}'
         try:
@@ -157,7 +161,7 @@ class _Entry(Record):
             if whole:
                 return None
             raise ValueError("altered") from None
-        if entry.key != key or (entry.sha256 and not whole):
+        if entry.key != key or not (whole or (not checked and not entry.sha256)):
             raise ValueError("altered")
         return entry
 
@@ -192,8 +196,9 @@ class ResponseCache:
         self._writable = True
         self._disk: Any = None
         self._claims: Claims | None = None
+        self._checked = True
         try:
-            self._disk = _opened(folder)
+            self._disk, self._checked = _opened(folder)
         except _FAULTS as error:
             self._open_read_only(error)
         else:
@@ -229,7 +234,7 @@ class ResponseCache:
         if text is None:
             return None
         try:
-            entry = _Entry.of(text, key)
+            entry = _Entry.of(text, key, checked=self._checked)
         except ValueError:
             self._warn_of_alterations()
             return None
@@ -287,7 +292,8 @@ class ResponseCache:
         """After ``error``, only read the database, if writing is what failed."""
         if any(sign in str(error).lower() for sign in _UNWRITABLE):
             with contextlib.suppress(*_FAULTS):
-                self._disk = _ReadOnlyDisk(self.folder / diskcache.core.DBNAME)
+                self._disk = disk = _ReadOnlyDisk(self.folder / diskcache.core.DBNAME)
+                self._checked = disk.checked
         if self._disk is None:
             self._warn(error, self._without)
             return
@@ -325,8 +331,15 @@ def _is_lock(error: BaseException) -> bool:
     return isinstance(error, diskcache.Timeout) or "locked" in str(error)
 
 
-def _opened(folder: Path) -> Any:
-    """The database in ``folder``, created if missing. Raises one of ``_FAULTS``."""
+def _is_checked(connection: sqlite3.Connection) -> bool:
+    """Whether all rows of a database have a checksum."""
+    ((version,),) = connection.execute("PRAGMA user_version").fetchall()
+    return bool(version >= CHECKED)
+
+
+def _opened(folder: Path) -> tuple[Any, bool]:
+    """The database in ``folder``, created if missing, and whether all its rows have a checksum. Raises one of
+    ``_FAULTS``."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     with contextlib.suppress(OSError):
         folder.chmod(folder.stat().st_mode & 0o700)  # a folder that was made read-only stays so
@@ -336,4 +349,8 @@ def _opened(folder: Path) -> Any:
         with contextlib.closing(probe):
             probe.execute("BEGIN IMMEDIATE")
             probe.execute("ROLLBACK")
-    return diskcache.Cache(str(folder), timeout=LOCK_SECONDS, disk=JsonTextDisk, **SETTINGS)
+    disk = diskcache.Cache(str(folder), timeout=LOCK_SECONDS, disk=JsonTextDisk, **SETTINGS)
+    with contextlib.closing(sqlite3.connect(database, timeout=LOCK_SECONDS)) as connection:
+        if connection.execute("SELECT 1 FROM Cache LIMIT 1").fetchone() is None:
+            connection.execute(f"PRAGMA user_version = {CHECKED}")
+        return disk, _is_checked(connection)

@@ -141,9 +141,9 @@ def test_a_run_with_a_cache_that_cannot_be_written_reads_what_it_holds(
     opened = cache_module._opened
 
     def read_only(folder: Path) -> object:
-        disk = opened(folder)
+        disk, checked = opened(folder)
         disk._sql("PRAGMA query_only = 1")
-        return disk
+        return disk, checked
 
     monkeypatch.setattr(cache_module, "_opened", read_only)
     assert bench("run", "tiny", *tiny.options()).status == 0
