@@ -7,12 +7,14 @@ import os
 import signal
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pytest_recording.network import blocking_context
 
 ROOT = Path(__file__).resolve().parents[1]
 if str(ROOT) not in sys.path:
@@ -22,13 +24,51 @@ from bench.local.server import usable_cores  # noqa: E402
 from tests import lengths, recording  # noqa: E402
 from tests.sharing import computed_once, shared_folder  # noqa: E402
 
+TESTS = Path(__file__).parent
+MEMORY = Path("/dev/shm")
+ENOUGH = 4 * 10**9
+"""Bytes: tests keep their files in memory where there is as much room. Databases wait for no disk then."""
+LOOPBACK = ("chat", "cli", "cluster")
+"""Folders whose tests may all use loopback, which is the only network of any test."""
+
 # Shells start background jobs with SIGINT ignored, and children inherit that. Tests that send Ctrl-C need it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 lengths.prepare()
 
+
+def _memory_has_room() -> bool:
+    with suppress(OSError, AttributeError):
+        state = os.statvfs(MEMORY)
+        return state.f_bavail * state.f_frsize >= ENOUGH and not state.f_flag & os.ST_NOEXEC
+    return False
+
+
+if "TMPDIR" not in os.environ and _memory_has_room():
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
+
 gc.disable()  # while tests are collected there is no garbage; looking for it takes a tenth of the time
+
+
+@pytest.fixture(autouse=True)
+def block_network(request: pytest.FixtureRequest) -> Iterator[None]:
+    """No network but the hosts of the mark ``block_network``, as pytest-recording blocks it.
+
+    Its own fixtures of this name and of ``vcr`` look for cassettes, which only ``tests/recorded/`` has, and
+    take a fifth of the time of most tests.
+    """
+    mark = request.node.get_closest_marker("block_network")
+    allowed = mark.kwargs["allowed_hosts"] if mark else None
+    if mark is None and request.path.parent.name in LOOPBACK:
+        allowed = ["127\\.0\\.0\\.1", "localhost"]
+    with blocking_context(allowed_hosts=allowed):
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def vcr() -> None:
+    """No cassette."""
 
 
 @pytest.fixture(scope="session")
@@ -75,6 +115,19 @@ LONGEST = (
     "audit/test_audit_protocols.py",
 )
 """Files that take longest. They start first, so that no worker is left alone with one of them at the end."""
+
+
+def pytest_collection(session: pytest.Session) -> None:
+    """Before all tests are collected, compile a share of their modules in each worker process.
+
+    All of them collect everything, in the same order. At the first run each would compile everything, too.
+    """
+    worker: dict[str, Any] = getattr(session.config, "workerinput", {})
+    if worker and [Path(arg).resolve() for arg in session.config.args] == [TESTS]:
+        modules = sorted(TESTS.rglob("test_*.py"))
+        for path in modules[int(worker["workerid"][2:]) :: worker["workercount"]]:
+            with suppress(Exception, pytest.skip.Exception):  # pytest says why, when it collects the module
+                import_module(".".join(path.relative_to(ROOT).with_suffix("").parts))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

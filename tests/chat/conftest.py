@@ -24,13 +24,6 @@ QUICK = RetryPolicy(attempts=4, first_wait=0.02, longest_backoff=0.05, unreachab
 KEY = "sk-planted-0123456789abcdef"
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Loopback is the only network of these tests."""
-    for item in items:
-        if Path(__file__).parent in item.path.parents:
-            item.add_marker(pytest.mark.block_network(allowed_hosts=["127\\.0\\.0\\.1", "localhost"]))
-
-
 @dataclass(frozen=True)
 class Played:
     """What came of a play."""

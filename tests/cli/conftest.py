@@ -36,13 +36,6 @@ START_SECONDS = 120.0
 """The longest wait for a process to do something, on a busy machine."""
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Loopback is the only network of these tests."""
-    for item in items:
-        if Path(__file__).parent in item.path.parents:
-            item.add_marker(pytest.mark.block_network(allowed_hosts=["127\\.0\\.0\\.1", "localhost"]))
-
-
 @dataclass(frozen=True)
 class Ended:
     """The exit status and output of a command."""

@@ -14,13 +14,6 @@ from tests.scripted_server import ScriptedServer
 from tests.tiny import Tiny, edit, make_tiny
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Loopback is the only network of these tests."""
-    for item in items:
-        if Path(__file__).parent in item.path.parents:
-            item.add_marker(pytest.mark.block_network(allowed_hosts=["127\\.0\\.0\\.1", "localhost"]))
-
-
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
     """Two worker processes of four threads; a worker that is killed is started anew."""

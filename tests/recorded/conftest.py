@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pytest_recording.plugin import block_network, vcr  # noqa: F401  # fixtures
 
 from bench.catalog import LocalFile, load_catalog
 from bench.chat import Chat, RetryPolicy, Stats
