@@ -6,14 +6,16 @@ inspect-ai itself is optional: it is not installed with Dramaturg.
 from __future__ import annotations
 
 import importlib
+import math
 import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from bench.errors import UserError
-from bench.records import Conversation, Judgement, PlayerInfo, messages_sha256
+from bench.records import Conversation, Judgement, PlayerInfo
 from bench.results import ResultsTree
+from bench.scores.rules import criterion_means, is_stale, standing_of
 from bench.slugs import slug
 
 CREATED = "2000-01-01T00:00:00+00:00"
@@ -24,7 +26,7 @@ def _module(name: str) -> Any:
     try:
         return importlib.import_module(name)
     except ImportError:
-        hint = "Install it into the environment of `bench`: `pip install inspect-ai`."
+        hint = "Install it into the environment of `bench`: `pip install 'inspect-ai>=0.3.285'`."
         raise UserError("inspect-ai is not installed", hint=hint) from None
 
 
@@ -72,19 +74,15 @@ def _log(
         model=f"{info.provider}/{info.model}",
         config=logs.EvalConfig(),
         metadata={"player": info.player, "name": info.name, "language": language},
+        # Models wrote the texts, so the viewer must not follow their links or render their HTML.
+        viewer=_module("inspect_ai.viewer").ViewerConfig(trust_content=False),
     )
     return logs.EvalLog(status="success", eval=spec, results=results, samples=samples)
 
 
 def _sample(logs: Any, talk: Conversation, verdicts: Iterable[Judgement]) -> Any:
-    models = _module("inspect_ai.model")
-    kinds = {
-        "system": models.ChatMessageSystem,
-        "user": models.ChatMessageUser,
-        "assistant": models.ChatMessageAssistant,
-    }
-    card = models.ChatMessageSystem(content=talk.scene.card)
-    said = [kinds[message.role](content=message.content) for message in talk.messages]
+    card = _module("inspect_ai.model").ChatMessageSystem(content=talk.scene.card)
+    said = _messages(talk)
     failure = talk.failure.reason if talk.failure else None
     return logs.EvalSample(
         id=f"{talk.character}.{talk.situation}",
@@ -93,6 +91,7 @@ def _sample(logs: Any, talk: Conversation, verdicts: Iterable[Judgement]) -> Any
         target="",
         messages=[card, *said],
         scores=_scores(talk, verdicts),
+        error=failure and logs.EvalError(message=failure, traceback="", traceback_ansi=failure),
         metadata={
             "character": talk.character,
             "situation": talk.situation,
@@ -104,31 +103,59 @@ def _sample(logs: Any, talk: Conversation, verdicts: Iterable[Judgement]) -> Any
     )
 
 
+def _messages(talk: Conversation) -> list[Any]:
+    """What was said; an answer with the reasoning before it."""
+    models = _module("inspect_ai.model")
+    kinds = {
+        "system": models.ChatMessageSystem,
+        "user": models.ChatMessageUser,
+        "assistant": models.ChatMessageAssistant,
+    }
+    reasoning = {call.turn: call.reasoning for call in talk.calls if call.role == "player"}
+    said, turn = [], 0
+    for message in talk.messages:
+        turn += message.role == "user"
+        content: Any = message.content
+        if message.role == "assistant" and (thought := reasoning.get(turn)):
+            content = [models.ContentReasoning(reasoning=thought), models.ContentText(text=content)]
+        said.append(kinds[message.role](content=content))
+    return said
+
+
 def _scores(talk: Conversation, verdicts: Iterable[Judgement]) -> dict[str, Any]:
-    """The mean of each judge's scores by criterion, with every turn's score and reason."""
-    scorers = _module("inspect_ai.scorer")
+    """The mean of each judge's scores by criterion, with every turn's score and reason.
+
+    What the board leaves out has no score, and says why: a judgement that failed or saw a refusal.
+    """
+    unscored = _module("inspect_ai.scorer").Score.unscored
     scores: dict[str, Any] = {}
-    sha256 = messages_sha256(talk.messages)
     for verdict in verdicts:
         here = (verdict.character, verdict.situation, verdict.repeat)
-        if here != (talk.character, talk.situation, talk.repeat) or verdict.status != "ok":
+        if here != (talk.character, talk.situation, talk.repeat) or is_stale(verdict, talk):
             continue
-        if verdict.conversation_sha256 != sha256:
-            continue
-        for criterion in verdict.turns[0].scores if verdict.turns else ():
-            values = [turn.scores[criterion] for turn in verdict.turns]
-            reasons = [
-                f"Turn {t.turn}: {t.scores[criterion]}. {t.reasons.get(criterion, '')}" for t in verdict.turns
-            ]
-            scores[f"{verdict.judge}/{criterion}"] = scorers.Score(
-                value=sum(values) / len(values),
-                explanation="\n".join(reasons),
-                metadata={"refusal": any(turn.is_refusal for turn in verdict.turns)},
-            )
+        if verdict.failure is not None:
+            why = f"The judgement failed: {verdict.failure.reason}"
+            scores[verdict.judge] = unscored(reason="grader_failed", explanation=why)
+        counts = standing_of(verdict, talk) == "counts"
+        for criterion, mean in criterion_means(verdict).items():
+            scores[f"{verdict.judge}/{criterion}"] = _score(verdict, criterion, mean if counts else None)
     return scores
 
 
+def _score(verdict: Judgement, criterion: str, mean: float | None) -> Any:
+    """``mean``: None if a refusal keeps it from counting."""
+    scorers = _module("inspect_ai.scorer")
+    reasons = [f"Turn {t.turn}: {t.scores[criterion]}. {t.reasons.get(criterion, '')}" for t in verdict.turns]
+    refusals = [f"Refusal in turn {t.turn}. {t.refusal_reason}" for t in verdict.turns if t.is_refusal]
+    told = {"explanation": "\n".join([*refusals, *reasons]), "metadata": {"refusal": bool(refusals)}}
+    if mean is None:
+        return scorers.Score.unscored(reason="refusal", **told)
+    return scorers.Score(value=mean, **told)
+
+
 def _mean(logs: Any, name: str, samples: Sequence[Any]) -> Any:
-    values = [sample.scores[name].value for sample in samples if name in (sample.scores or {})]
-    metric = logs.EvalMetric(name="mean", value=sum(values) / len(values))
-    return logs.EvalScore(name=name, scorer=name, metrics={"mean": metric})
+    scores = [sample.scores[name].value for sample in samples if name in (sample.scores or {})]
+    values = [score for score in scores if not math.isnan(score)]
+    metrics = {"mean": logs.EvalMetric(name="mean", value=sum(values) / len(values))} if values else {}
+    counts = {"scored_samples": len(values), "unscored_samples": len(scores) - len(values)}
+    return logs.EvalScore(name=name, scorer=name, metrics=metrics, **counts)

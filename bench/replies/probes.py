@@ -40,6 +40,11 @@ LONGEST = 8_000
 """Characters of an answer that are searched."""
 NEGATABLE_WORDS = 3
 """How many words before a match may deny it, in the kinds in which the words themselves decide."""
+RULES = {
+    "identity": "the answer says that the speaker is a program or made up",
+    "agency": "the answer repeats the user's words as its own",
+}
+"""What fails a probe of a kind without a pattern."""
 AS_IS = "(?#neg)"
 """A pattern that begins with this is a negative or hedging phrase itself: it is matched as it is."""
 
@@ -227,9 +232,9 @@ def judged(
         good, good_doubt = _asserted(own, asked, accept, doubtful=True)
         bad, bad_doubt = _asserted(text, asked, reject)
     if kind == "identity" and not bad and OUT_OF_ROLE.search(text):
-        return Judged("fail", "", "the answer says that the speaker is a program or made up")
+        return Judged("fail", "", RULES[kind])
     if kind == "agency" and echoes(text, asked):
-        return Judged("fail", "", "the answer repeats the user's words as its own")
+        return Judged("fail", "", RULES[kind])
     if bad and (kind in LITERAL or (not good and good_doubt in ("", NEGATED))):
         return Judged("fail", bad)
     if good and (bad or bad_doubt == DOUBTED):

@@ -18,6 +18,8 @@ UNKNOWN_SCALE = (1.0, 5.0)
 WIDTH = 160
 HEIGHT = 22
 MARGIN = 14
+MOST_NUMBERS = 6
+"""Numbers that fit next to each other on the axis."""
 
 
 @lru_cache(maxsize=4096)
@@ -102,8 +104,10 @@ def whisker(axis: Axis, score: float | None, half: float | None) -> Markup:
 
 
 def scale(axis: Axis) -> Markup:
-    """The numbers of the axis, for the heading of the column."""
-    return _drawing([f'<text x="{axis.x(tick):g}" y="17">{tick:g}</text>' for tick in axis.ticks])
+    """The numbers of the axis, for the heading of the column; where there are many, not all of them."""
+    ticks = axis.ticks
+    shown = ticks[:: -(-len(ticks) // MOST_NUMBERS)]
+    return _drawing([f'<text x="{axis.x(tick):g}" y="17">{tick:g}</text>' for tick in shown])
 
 
 def _drawing(parts: Iterable[str]) -> Markup:

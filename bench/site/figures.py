@@ -41,15 +41,24 @@ def line_figure(
     title: str,
     about: str,
     series: Sequence[Series],
+    bounds: tuple[float, float],
     axes: tuple[str, str] = ("Turn", "Mean score"),
 ) -> Markup:
-    """The figure; empty if there is nothing to draw. ``ident``: prefix of its ids. ``axes``: their titles."""
+    """The figure; empty if there is nothing to draw.
+
+    Args:
+        ident: prefix of its ids.
+        bounds: lowest and highest possible value; intervals that go beyond are drawn up to there.
+        axes: their titles.
+    """
     marks = [mark for one in series for mark in one.marks]
     if not marks:
         return Markup("")
+    values = [mark.value for mark in marks]
+    least, most = min(bounds[0], *values), max(bounds[1], *values)
     ends = [end for mark in marks for end in (mark.low, mark.high, mark.value) if end is not None]
-    low = math.floor(2 * min(ends)) / 2
-    high = max(math.ceil(2 * max(ends)) / 2, low + 0.5)
+    low = math.floor(2 * max(min(ends), least)) / 2
+    high = max(math.ceil(2 * min(max(ends), most)) / 2, low + 0.5)
     last = max(mark.at for mark in marks)
     first = min(mark.at for mark in marks)
 
@@ -79,7 +88,8 @@ def line_figure(
         parts.append(f'<path class="rc-line rc-line--{escape(one.kind)}" d="{path}"/>')
         for mark in one.marks:
             if mark.low is not None and mark.high is not None and one.kind == "main":
-                parts.append(f'<path class="rc-bar" d="M{x(mark.at):g} {y(mark.low):g}V{y(mark.high):g}"/>')
+                bar = f"M{x(mark.at):g} {y(max(mark.low, low)):g}V{y(min(mark.high, high)):g}"
+                parts.append(f'<path class="rc-bar" d="{bar}"/>')
             place = f'cx="{x(mark.at):g}" cy="{y(mark.value):g}" r="5"'
             dot = f'<circle class="rc-dot rc-dot--{escape(one.kind)}" {place}/>'
             label = escape(mark.label)

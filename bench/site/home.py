@@ -49,11 +49,13 @@ class Exchange:
     number: int
     """Of the turn."""
     judge: str
-    """Empty if a pattern decided."""
+    """Empty on a probe."""
     scores: tuple[ScoreView, ...]
     verdict: str
     """On a probe; empty where judges score."""
     reason: str
+    pattern: bool
+    """Whether the reason is a pattern."""
     criterion: str
     """What the reason is about."""
 
@@ -209,13 +211,13 @@ def _seen(
         if turn is not talk.turns[-1] or talk.probe.verdict == "unclear":
             return None
         parts = {"judge": "", "scores": (), "verdict": talk.probe.verdict, "reason": talk.probe.reason}
-        parts |= {"criterion": ""}
+        parts |= {"pattern": talk.probe.by == "pattern", "criterion": ""}
     else:
         views = [(v, s) for v in turn.verdicts for s in v.scores if s.reason and not v.verdict.is_refusal]
         if not views:
             return None
         verdict, score = views[0]
         parts = {"judge": verdict.judge, "scores": verdict.scores, "verdict": "", "reason": score.reason}
-        parts |= {"criterion": score.criterion}
+        parts |= {"pattern": False, "criterion": score.criterion}
     user = turn.user[-1]
     return Exchange(context, info, cell, user, turn.answer, turn.number, **parts)

@@ -61,7 +61,7 @@ def player_page(context: BoardContext, info: PlayerInfo) -> Page:
         "figures": list(figure_tables(context.board, info.player)),
         "measures_page": paths.relative(paths.MEASURES, path),
         "turns": turns,
-        "figure": turn_figure(turns, evidence.turns.get(ALL, [])),
+        "figure": turn_figure(turns, evidence.turns.get(ALL, []), (context.rules.low, context.rules.high)),
         "sampling": json.dumps(info.sampling, sort_keys=True, ensure_ascii=False),
         "record": record_link(context.tree, context.source_url, record),
     }
@@ -78,7 +78,9 @@ def _about(context: BoardContext, info: PlayerInfo) -> str:
     return f"{info.name} on {context.title}: {place}, {number} {row.value:.2f}; with every conversation."
 
 
-def turn_figure(turns: Sequence[TurnScore], average: Sequence[TurnScore]) -> Markup:
+def turn_figure(
+    turns: Sequence[TurnScore], average: Sequence[TurnScore], bounds: tuple[float, float]
+) -> Markup:
     """Score by turn, of a player and of all players. Each mark links to its row of the table."""
     if len(turns) < 2:
         return Markup("")
@@ -92,7 +94,7 @@ def turn_figure(turns: Sequence[TurnScore], average: Sequence[TurnScore]) -> Mar
         f" {last.turn}, with 95% intervals. The thin line is the average of all players. The numbers are in"
         " the table below."
     )
-    return line_figure("turn-figure", "Score by turn", about, series)
+    return line_figure("turn-figure", "Score by turn", about, series, bounds)
 
 
 def _mark(row: TurnScore, series: str) -> Mark:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from bench.protocol_facts import facts_of
 from bench.records import Conversation, Judgement
+from bench.replies.probes import RULES
 
 if TYPE_CHECKING:  # pandas, which the processes that write conversation pages do without
     from bench.scores.board import Board, BoardRow
@@ -22,9 +23,9 @@ class ProbeView:
 
     verdict: Verdict
     by: str
-    """Who decided: a pattern or a judge; empty if nobody did."""
+    """Who decided: a pattern, a rule or a judge; empty if nobody did."""
     reason: str
-    """The pattern that matched, the judge's reason, or why the answer is unclear."""
+    """The pattern that matched, what the rule says, the judge's reason, or why the answer is unclear."""
     patterns: tuple[tuple[str, str], ...]
     """(accept or reject, pattern) of all patterns that the probe declares."""
 
@@ -35,6 +36,7 @@ def probe_view(conversation: Conversation, judgements: Sequence[Judgement]) -> P
         return None
     pairs = [line.partition(": ") for line in conversation.scene.situation.split("\n")]
     patterns = tuple((key, pattern) for key, _, pattern in pairs if key in ("accept", "reject"))
+    kind = next((value for key, _, value in pairs if key == "kind"), "")
     judgement = judgements[0]
     if not judgement.turns:
         reason = judgement.failure.reason if judgement.failure else ""
@@ -43,6 +45,8 @@ def probe_view(conversation: Conversation, judgements: Sequence[Judgement]) -> P
     detail = turn.detail or {}
     by = str(detail.get("decided_by", ""))
     reason = str(detail.get("pattern") or "") or " ".join(turn.reasons.values())
+    if by == "pattern" and not detail.get("pattern") and kind in RULES:
+        by, reason = "rule", RULES[kind]
     return ProbeView("passed" if any(turn.scores.values()) else "failed", by, reason, patterns)
 
 

@@ -328,6 +328,8 @@ def _remark(call: Call) -> str:
     """What stands out about how a call ended; empty if nothing does."""
     finish = "" if call.finish_reason in (None, "stop") else f" ({call.finish_reason})"
     ended = f"{call.outcome}{finish}" if finish or call.outcome != "ok" else ""
+    if ended == "length (length)":
+        ended = "cut off at the token limit"
     return " ".join(part for part in (ended, "with reasoning" if call.reasoning else "") if part)
 
 

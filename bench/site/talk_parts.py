@@ -79,12 +79,13 @@ def use_cells(use: ModelUse) -> Markup:
     """The cells of a row of model calls, after its head."""
     served = "".join(f", served as {code(one)}" for one in use.served if one != use.model)
     star = "*" if use.estimated else ""
-    prints = "".join(f"{code(one)} " for one in use.fingerprints)
+    prints = "system fingerprint " * bool(use.fingerprints) + " ".join(map(code, use.fingerprints))
     odd = bdi(", ".join(use.odd)) if use.odd else ""
+    remarks = "; ".join(part for part in (odd, prints) if part)
     return Markup(
         f'<td class="rc-remarks">{code(use.model)} at {bdi(use.provider)}{served}</td>'
         f'<td class="rc-num">{use.calls}</td><td class="rc-num">{whole(use.prompt_tokens)}{star}</td>'
         f'<td class="rc-num">{whole(use.completion_tokens)}{star}</td>'
         f'<td class="rc-num">{dollars(use.cost)}</td><td class="rc-remarks">{code(use.parameters)}</td>'
-        f"<td>{prints}{odd}</td>"
+        f"<td>{remarks}</td>"
     )

@@ -81,8 +81,12 @@ def test_inspect_opens_the_logs(tree: ResultsTree, tmp_path: Path) -> None:
     assert run(tree, "export", "synthetic", "--format", "inspect", "-o", str(tmp_path)).exit_code == 0
     files = sorted(tmp_path.glob("*.eval"))
     assert len(files) == 2
-    sample = log.read_eval_log(str(files[0])).samples[0]
-    assert len(sample.scores) == 2 * 3
+    read = log.read_eval_log(str(files[0]))
+    assert read.eval.viewer.trust_content is False
+    assert len(read.samples[0].scores) == 2 * 3
+    rows = {row.player: row for row in load_board(tree, "synthetic", "en").board.rows}
+    means = [score.metrics["mean"].value for score in read.results.scores]
+    assert sum(means) / len(means) == pytest.approx(rows[read.eval.metadata["player"]].score)
 
 
 def test_boards_fit_the_schema_of_every_eval_ever(

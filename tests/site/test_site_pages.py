@@ -251,7 +251,7 @@ def test_data_in_a_page_cannot_leave_its_element() -> None:
 def test_a_figure_escapes_its_words() -> None:
     evil = f'"><script>{BOOM}</script>'
     mark = Mark(1, 3.0, 2.5, 3.5, "#a", evil)
-    figure = parse(str(line_figure("f", evil, evil, [Series("main", [mark])])))
+    figure = parse(str(line_figure("f", evil, evil, [Series("main", [mark])], (1, 5))))
     assert {e.tag for e in figure.walk()} == {
         "#document",
         "svg",
