@@ -44,21 +44,14 @@ def line_figure(
     bounds: tuple[float, float],
     axes: tuple[str, str] = ("Turn", "Mean score"),
 ) -> Markup:
-    """The figure; empty if there is nothing to draw.
+    """The figure; empty if there is nothing to draw. ``ident``: prefix of its ids. ``axes``: their titles.
 
-    Args:
-        ident: prefix of its ids.
-        bounds: lowest and highest possible value; intervals that go beyond are drawn up to there.
-        axes: their titles.
+    ``bounds``: the lowest and highest possible value; intervals that go beyond are drawn up to there.
     """
     marks = [mark for one in series for mark in one.marks]
     if not marks:
         return Markup("")
-    values = [mark.value for mark in marks]
-    least, most = min(bounds[0], *values), max(bounds[1], *values)
-    ends = [end for mark in marks for end in (mark.low, mark.high, mark.value) if end is not None]
-    low = math.floor(2 * max(min(ends), least)) / 2
-    high = max(math.ceil(2 * min(max(ends), most)) / 2, low + 0.5)
+    low, high = _range(marks, bounds)
     last = max(mark.at for mark in marks)
     first = min(mark.at for mark in marks)
 
@@ -101,3 +94,12 @@ def line_figure(
         f'<title id="{escape(ident)}-t">{escape(title)}</title>'
         f'<desc id="{escape(ident)}-d">{escape(about)}</desc>{"".join(parts)}</svg>'
     )
+
+
+def _range(marks: Sequence[Mark], bounds: tuple[float, float]) -> tuple[float, float]:
+    """The ends of the upright axis: halves that hold all values, and their intervals within ``bounds``."""
+    values = [mark.value for mark in marks]
+    ends = [end for mark in marks for end in (mark.low, mark.high) if end is not None] + values
+    least, most = min(bounds[0], *values), max(bounds[1], *values)
+    low = math.floor(2 * max(min(ends), least)) / 2
+    return low, max(math.ceil(2 * min(max(ends), most)) / 2, low + 0.5)
