@@ -111,9 +111,10 @@ def _answer_in(
     signs = signs_in(payload)
     fault = None if signs.error is None else fault_in_success(signs.error, secrets)
     finish, ending = _ending_in(choice)
-    said, api = _Said(choice.get("message", choice.get("delta"))), foreign_api(payload)
+    said = _Said(choice.get("message", choice.get("delta")))
+    api = foreign_api(payload) if said.written == "no_choice" else ""
     kind = None if fault is None or fault.kind == "unreachable" else fault.kind
-    written: Written = "foreign" if api and said.written == "no_choice" else said.written
+    written: Written = "foreign" if api else said.written
     rule = rule_for(Facts(kind, signs.filtered, ending, written))
     if fault is not None and fault.kind != "content_filter":
         return replace(fault, finish_reason=finish)

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING
@@ -121,7 +121,6 @@ class Chat:
         self._identities: dict[_Place, str] = {}
         self._flights: dict[str, _Flight] = {}
         self._succeeded = set(proven)
-        self._secrets: dict[str, tuple[str, ...]] = {}
 
     async def __aenter__(self) -> Chat:
         return self
@@ -230,10 +229,6 @@ class Chat:
 
     def check_prompt(self, request: ChatRequest) -> None:
         """Raise ProviderError if the prompt holds a credential of any provider in the catalog."""
-        if not self._secrets:
-            for name, provider in self.catalog.providers.items():
-                key = self._environment.get(provider.api_key_env) if provider.api_key_env else None
-                self._secrets[name] = searched(secrets_of(provider, key))
         for name, secrets in self._secrets.items():
             if any(without(message.content, secrets)[1] for message in request.messages):
                 raise ProviderError(
@@ -241,6 +236,16 @@ class Chat:
                     where=f"role {request.role}",
                     hint="Remove it from prompts/ or from the conversation, and change it at the provider.",
                 )
+
+    @cached_property
+    def _secrets(self) -> dict[str, tuple[str, ...]]:
+        """What is searched for in prompts, by provider; only of those that have any."""
+        keys = {
+            name: p.api_key_env and self._environment.get(p.api_key_env)
+            for name, p in self.catalog.providers.items()
+        }
+        found = {name: searched(secrets_of(p, keys[name])) for name, p in self.catalog.providers.items()}
+        return {name: secrets for name, secrets in found.items() if secrets}
 
     async def _asked(self, prepared: Prepared) -> Reply:
         self.check_prompt(prepared.request)

@@ -183,6 +183,7 @@ RULES: tuple[Rule, ...] = (
 """The outcome of a body, whatever else it holds; the first rule that holds decides."""
 
 
+@lru_cache(maxsize=1024)
 def rule_for(facts: Facts) -> Rule:
     """The rule that decides the outcome of a body with these ``facts``."""
     return next(rule for rule in RULES if rule.holds(facts))

@@ -9,8 +9,9 @@ import re
 from typing import Literal
 
 from bench.chat.endings import word
+from bench.replies.later import Later
 
-FILTER_CODES = re.compile(
+FILTER_CODES = Later(
     r"content_?filter(?!_error)|content_?(polic|management|moderation|safety|violat)"
     r"|moderation_|(prompt|input|output)_filter|prompt_shield"
     r"|responsible_?ai|data_?inspection|invalid_prompt|flagged|safety(?!_settings|_identifier)|sensitive"
@@ -20,7 +21,7 @@ FILTER_CODES = re.compile(
     r"|moderation\b|illegal_(detect|content|text)|content_?risk|\b(1301|1026|1027|10013|10014|10019)\b"
     # The numbers: Zhipu; MiniMax, input and answer; iFlytek, input, answer and either.
 )
-FILTER_WORDS = re.compile(
+FILTER_WORDS = Later(
     r"content exists risk|high risk\b|inappropriate (content|input|output)|content management polic"
     r"|(content|usage|safety|acceptable use|moderation)[ _-]?polic(y|ies)[ _-]?(violation|reject|block)"
     r"|violat\w*\b[^.]{0,40}\b(polic|guideline|terms of)|against [^.]{0,30}(polic|guideline)"
@@ -60,26 +61,26 @@ FILTER_WORDS = re.compile(
     r"|(заблокирован|отклон[её]н)\w*[^.]{0,30}(фильтр|модерац|цензор|безопасност)|contenu inapproprié"
     r"|pol[ií]tica de conten|contenido (inapropiado|prohibido)|inhaltsfilter|inhaltsrichtlinie"
 )
-_FORM_WORDS = re.compile(
+_FORM_WORDS = Later(
     r"extra inputs?\b|\bschema\b|\b(empty|null|blank|parameters?|modality|alternating|stream(ing)?)\b"
     r"|content[ -]types?\b|media type"
 )
-_SURE_WORDS = re.compile(r"filter|moderat|guardrail|safety|sensitive|flagged|inappropriate|harmful")
+_SURE_WORDS = Later(r"filter|moderat|guardrail|safety|sensitive|flagged|inappropriate|harmful")
 """About the form of the request, unless a sure word says that it is about a filter."""
-ACCOUNT_WORDS = re.compile(
+ACCOUNT_WORDS = Later(
     r"\b(account|organi[sz]ation|api key|project|workspace|user id)\b[^.]{0,40}"
     r"\b(flagged|suspend|block|bann|disabl|deactivat|restrict|terminat|locked)|账[号户]已被锁定"
     r"|\b(location|country|region)\b[^.]{0,40}\bnot supported",
     re.IGNORECASE,
 )
 """About the user's account or place, not about this request."""
-LENGTH_CODES = re.compile(
+LENGTH_CODES = Later(
     r"context_(length|window|limit|size|overflow)|(string|array)_above_max|(request|input|payload"
     r"|content|prompt)_too_l"
     r"|exceed_context|tokens?_too_long|max_(context|prompt|input)|entity_too_large|\b(1261|1039|10907)\b"
     # the numbers: Zhipu, MiniMax, iFlytek
 )
-LENGTH_WORDS = re.compile(
+LENGTH_WORDS = Later(
     r"maximum (context|prompt|input|sequence|model) length|context (length|window|size|limit|overflow)"
     r"|max(imum)?[ _](context|model|seq\w*|prompt|input|position)\w*[ _]?(len|size|token|limit)"
     r"|(prompt|input|inputs|request|messages?|text|content|query|conversation|payload|body|string|history)\b"
@@ -99,15 +100,15 @@ LENGTH_WORDS = re.compile(
     r"|слишком (длинн|больш)|превыша\w*[^.]{0,30}(длин|лимит|контекст|максимал)|長すぎ|上限を超え"
     r"|超长|过长|太长|长度[^。]{0,12}(超|限制|上限)|超[出过][^。]{0,12}(长度|上下文|token|限制)"
 )
-PARAMETER_WORDS = re.compile(
+PARAMETER_WORDS = Later(
     r"(?<!\+ `)\b(max_(completion_|new_|output_)?tokens|thinking_budget|budget_tokens)\b['\"`]?( \w+)? ?[:=]?"
     r"[^.]{0,25}(too large|at most|(must|should) be (less|at|<|between|greater)|> \d+, which|maximum allowed"
     r"|supports at most|out of range|cannot exceed|exceeds? (the |model )?(max|limit))"
 )
 """About the parameter that limits the answer: a mistake in the catalogue."""
-_INPUT_TOKENS = re.compile(r"input tokens|at least 1, got -")
-RATE_WORDS = re.compile(r"per[ -](minute|day|hour|second)|\b[tr]p[md]\b|rate limit|quota")
-CREDIT_WORDS = re.compile(
+_INPUT_TOKENS = Later(r"input tokens|at least 1, got -")
+RATE_WORDS = Later(r"per[ -](minute|day|hour|second)|\b[tr]p[md]\b|rate limit|quota")
+CREDIT_WORDS = Later(
     r"insufficient[ _](user_)?(quota|balance|credit|funds)|billing|credit balance|overdue|past invoices"
     r"|\b(used|no|any) (all )?(available |remaining |more )?credits\b|credits? (is |are |were )?exhausted"
     r"|(spend|spending|usage|inference|credit|cost) (limit|cap)s?\b(?! for server)"
@@ -115,12 +116,12 @@ CREDIT_WORDS = re.compile(
     r"|请充值|额度不足|额度失败|key limit exceeded|(daily|weekly|monthly) budget|资源包|套餐已到期|使用上限",
     re.IGNORECASE,
 )
-KEY_WORDS = re.compile(
+KEY_WORDS = Later(
     r"api[ _-]?key (is |has )?(not valid|invalid|expired)|(invalid|incorrect|expired) api[ _-]?key"
     r"|(access|api) token (is )?(invalid|expired)|身份验证失败",
     re.IGNORECASE,
 )
-MODEL_WORDS = re.compile(
+MODEL_WORDS = Later(
     r"\bmodel\b(?:[^.]|\.(?=\S)){0,80}\b(not exist|not found|is unknown)"
     r"|(unknown|invalid|no such) model\b(?! (parameter|input))|not a valid model|模型不存在"
     r"|requested model\b.{0,60}not supported|model_not_(supported|available)"
@@ -130,16 +131,16 @@ MODEL_WORDS = re.compile(
     re.IGNORECASE,
 )
 """About the model's id, with a status that says nothing."""
-ADDRESS_WORDS = re.compile(
+ADDRESS_WORDS = Later(
     r"unexpected endpoint or method|\binvalid url\b|^cannot post /|^not found\.?$",
     re.IGNORECASE | re.MULTILINE,
 )
-THROTTLE_WORDS = re.compile(
+THROTTLE_WORDS = Later(
     r"rate.?limit|too many (concurrent )?requests|throttl|\bqps\b|limit ?exceeded\b"
     r"|限流|限频|频率(过|超)|并发数?(过|超)",
     re.IGNORECASE,
 )
-BROKEN_WORDS = re.compile(
+BROKEN_WORDS = Later(
     r"model (was |is |has )?(been )?(unloaded|crashed|loading|not loaded)|queue is full"
     r"|\bengine ?(core|dead|error)"
     r"|\b(is|are|was|currently|server|model) (overloaded|at capacity|busy)|capacity (temporarily )?exceeded"
@@ -149,18 +150,18 @@ BROKEN_WORDS = re.compile(
     re.IGNORECASE,
 )
 """The provider's own trouble, which some report as a mistake in the request."""
-ECHO = re.compile(
+ECHO = Later(
     r"(?is)(failed to parse input at pos \d+|last read):.*|['\"]input['\"]\s*:.*"
     r"|\binput_value=.*?(?=, input_type|\Z)"
 )
 """What follows is the text of the conversation, whose words say nothing about the error."""
-UNUSABLE_CODES = re.compile(r"json_validate_failed|tool_use_failed|output_parse_failed")
+UNUSABLE_CODES = Later(r"json_validate_failed|tool_use_failed|output_parse_failed")
 """The provider could not use what the model wrote. Another sample may do."""
-ANSWER_WORDS = re.compile(
+ANSWER_WORDS = Later(
     r"\b(output|response|completion|answer|generat\w*|reply|produced)\b|输出|生成|\b(1027|10014)\b"
 )
-BLOCKED_ANSWER = re.compile(r"\bblocked (output|response|completion|answer)\b")
-INPUT_WORDS = re.compile(r"\b(input|prompt|your|request|query|question)\b|输入|提示|\b1026\b")
+BLOCKED_ANSWER = Later(r"\bblocked (output|response|completion|answer)\b")
+INPUT_WORDS = Later(r"\b(input|prompt|your|request|query|question)\b|输入|提示|\b1026\b")
 
 NOT_ABOUT_CONTENT = frozenset({401, 402, 404, 405, 407, 408, 409, 415, 425, 431})
 """Statuses that are about something else than the content, whatever their text says."""

@@ -54,7 +54,7 @@ def _is_reasoning(part: Mapping[str, Any]) -> bool:
 
 def _joined(values: list[object]) -> str:
     """The different texts in ``values``, one below the other."""
-    texts = dict.fromkeys(scalar_text(texts_of(value)).strip() for value in values)
+    texts = dict.fromkeys(scalar_text(texts_of(value)).strip() for value in values if value)
     return "\n\n".join(text for text in texts if text and text.lower() not in _NOTHING)
 
 

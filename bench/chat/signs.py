@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from bench.chat.endings import Side, word
@@ -112,10 +113,20 @@ def _blamed(body: Mapping[str, Any]) -> Side | None:
 def _items(node: object) -> Iterator[tuple[str, object]]:
     if isinstance(node, dict):
         for key, value in node.items():
-            yield word(str(key)), value
+            yield _field(str(key)), value
     elif isinstance(node, list):
         for value in node:
             yield "", value
+
+
+def _field(key: str) -> str:
+    """The name of a field as a word; the names that every body has are kept."""
+    return _known_field(key) if len(key) <= LONGEST_CODE else word(key)
+
+
+@lru_cache(maxsize=512)
+def _known_field(key: str) -> str:
+    return word(key)
 
 
 def _blocked(name: str, value: object, side: Side | None) -> Side | None:

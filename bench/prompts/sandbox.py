@@ -69,7 +69,9 @@ class _Meter:
 
     def spend(self, *values: object) -> int:
         """Charge for one operation with ``values``. Returns their size, at most what was left."""
-        size = _size(values, self.left)
+        size = 1 + len(values)
+        for value in values:
+            size += 1 + len(value) if type(value) is str else _size(value, self.left)
         self.charge(size)
         return size
 
@@ -96,8 +98,11 @@ def _size(value: object, most: int) -> int:
             size += len(item)
         elif isinstance(item, int):
             size += item.bit_length() // 8
+        elif item is None:
+            continue
         elif isinstance(item, (dict, Mapping)):
-            stack += [*item.keys(), *item.values()]
+            stack += item.keys()
+            stack += item.values()
         elif isinstance(item, (tuple, list, Collection)) and not isinstance(item, StrictUndefined):
             size += len(item)
             stack += item

@@ -31,7 +31,8 @@ _NAMES = rf"(?:{_MACHINE}|{_WORDS})"
 _TOKEN = "(?:(?!start_|begin_|end_)[a-z]{1,12}_)?(?:think(?:ing)?|thoughts?|reasoning|cot|思考)"
 _CHANNEL = r"(?:[^<]{0,200}+(?:<\|constrain\|>[^<]{0,50}+)?<\|message\|>)?"
 _FINAL = rf"(?:<\|channel\|>\s*+final{_CHANNEL}|<channel>\s*+final\s*+</channel>)"
-_START = r"(?=[<&\uff1c\\\\\[◁【])"
+_STARTS = r"[<&\uff1c\\\\\[◁【]"
+_START = f"(?={_STARTS})"
 QUOTES: Final = frozenset(('""', "''", "``", "“”", "‘’"))
 
 _FLAGS = re.IGNORECASE
@@ -68,6 +69,8 @@ MARKERS: Final = Later(r"<[|\uff5c][\w\u2581]{1,40}[|\uff5c]>(?:assistant\b)?|\[
 """Special tokens of chat templates that were left in the text: neither answer nor prose."""
 
 _MARK: Final = Later(rf"(?P<open>{OPENING.pattern})|(?P<close>{CLOSING.pattern})", _FLAGS)
+_MAY_MARK: Final = Later(_STARTS)
+"""Text without any of these has no mark. The long pattern takes long to compile, so most runs do without."""
 _STRIPPED_CHANNELS = ("analysis", "commentary", "assistantanalysis")
 _STRIPPED_FINAL = "assistantfinal"
 _FOLD = (
@@ -161,6 +164,8 @@ def _blocks(text: str, start: int, cut: bool) -> tuple[list[tuple[int, int]], bo
     A closing mark without an opening one ends reasoning that began with the text.
     """
     blocks = [(0, start)] if start else []
+    if not _MAY_MARK.search(text, start):
+        return blocks, False
     opened: re.Match[str] | None = None
     depth = closed = 0
     at, lead = start, len(text) - len(text.lstrip())

@@ -6,6 +6,7 @@ import asyncio
 import base64
 import html
 import json
+import random
 import time
 from pathlib import Path
 from urllib.parse import quote
@@ -191,6 +192,22 @@ def test_a_key_is_found_in_other_codes_and_spread_out(form: str) -> None:
     found, count = without(f"{CODES[form]} is it", secrets)
     assert count == 1
     assert found.endswith(f"{REDACTED} is it") or len(found) < 40
+
+
+LETTERS = KEY.encode("ascii", "ignore").decode()
+ESCAPES = ("\\u{0:04x}", "\\x{0:02x}", "%{0:02X}", "%25{0:02x}", "&#{0};", "&amp;#x{0:x};", "\\{0:03o}")
+BETWEEN = (" ", "\n", "\u200b", '" + "', "\\n")
+
+
+@pytest.mark.parametrize("prose", ["", "It rained. ", "100 % & more \\ of this. "])
+def test_a_key_is_found_whatever_part_of_it_is_escaped_or_spread_out(prose: str) -> None:
+    draw = random.Random(7)
+    for _ in range(300):
+        rate = draw.choice((0.03, 0.1, 0.5))
+        chars = [draw.choice(ESCAPES).format(ord(c)) if draw.random() < rate else c for c in LETTERS]
+        written = "".join(c + (draw.choice(BETWEEN) if draw.random() < rate else "") for c in chars[:-1])
+        text = f"{prose}{written}{chars[-1]}! {prose}"
+        assert without(text, (LETTERS,)) == (f"{prose}{REDACTED}! {prose}", 1), text
 
 
 def test_numbers_and_words_that_only_look_like_a_key_stay() -> None:
