@@ -24,7 +24,7 @@ from bench.results.comparison_records import Comparison
 from bench.results.comparisons import comparisons_folder, write_comparison
 from bench.run.plan import make_plan
 from bench.run.runner import run_plan
-from bench.suites import load_suite
+from bench.suites import load_suite, suite_files
 from tests.tiny import LANGUAGE, ROOT, TEMPLATES, FakeChat, Script, Tiny, make_tiny, name_templates, ok
 
 Say = Callable[..., tuple[int, str, str]]
@@ -83,6 +83,9 @@ def test_the_templates_that_a_suite_names_are_committed(commit: Say, tiny: Tiny)
     assert {name for name in files if name.endswith(".jinja")} == {
         f"prompts/pingpong_v2/{folder.name}/{path.name}" for path in TEMPLATES.glob("*.jinja")
     }
+    for path in folder.parent.glob("*.jinja"):  # a clone has none of these
+        path.unlink()
+    assert list(suite_files(tiny.prompts)) == ["tiny"]
 
 
 def test_situations_of_another_language_and_deleted_templates_are_committed(commit: Say, tiny: Tiny) -> None:

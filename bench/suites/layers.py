@@ -8,7 +8,7 @@ from pathlib import Path
 
 from bench.errors import CatalogError
 from bench.files import hidden_from_git
-from bench.protocol_facts import facts_of
+from bench.protocol_facts import facts_of, known_protocols
 from bench.slugs import NOT_SUITES, slug
 from bench.suites.languages import known_language, template_file
 from bench.suites.lazy import Lazy
@@ -64,8 +64,10 @@ def is_private_layer(layer: Path) -> bool:
 
 
 def protocol_folders(layers: Sequence[Path]) -> set[str]:
-    """Names of the folders that hold templates in one of ``layers``, as only those of protocols do."""
-    return {path.parent.name for layer in layers for path in layer.glob("*/*.jinja")}
+    """Names of the folders of protocols: those that hold templates in one of ``layers``, and known ones,
+    whose templates may all be in folders of suites."""
+    known = {name for name in known_protocols() if any((layer / name).is_dir() for layer in layers)}
+    return known | {path.parent.name for layer in layers for path in layer.glob("*/*.jinja")}
 
 
 def in_layers(layers: Sequence[Path], *parts: str) -> Path:
