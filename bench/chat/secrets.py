@@ -32,9 +32,15 @@ _CREDENTIAL = re.compile(
 """Names of headers and queries whose values are credentials."""
 _MARKS = "\\&%"
 """Every escaped form of a character begins with one of these."""
-_SEPARATORS = " \t\n\r\u00a0\u00ad\u200b\u200c\u200d\u2028\u2060\ufeff\"'`+,:>|"
+_SEPARATORS = " \t\n\r\"'`+,:>|*"
 _SPREAD = dict.fromkeys(map(ord, _SEPARATORS))
-_BETWEEN = rf"(?:[{re.escape(_SEPARATORS)}]|\\[nrt]){{0,8}}"
+_BLANK = (
+    r"\x00-\x1f\x7f-\xa0\xad\u034f\u061c\u1680\u180b-\u180f\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\u3164"
+    r"\ufe00-\ufe0f\ufeff\U000e0000-\U000e01ef"
+)
+"""Spaces, controls and invisible characters, for a regular expression."""
+_BLANKS = re.compile(f"[{_BLANK}]+")
+_BETWEEN = rf"(?:[{re.escape(_SEPARATORS)}{_BLANK}]|\\[nrt]){{0,8}}"
 """What may stand between the characters of a secret that is spread out."""
 
 _KEY_SHAPES = re.compile(
@@ -205,6 +211,7 @@ def _pieces(secret: str, count: int) -> tuple[str, ...]:
 
 def _close(text: str) -> str:
     """``text`` without separators."""
+    text = _BLANKS.sub("", text)
     if text.isascii():
         return text.translate(_SPREAD)
     for char in _SEPARATORS:  # several times as fast as `translate` is for other letters

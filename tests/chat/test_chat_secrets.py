@@ -181,6 +181,10 @@ CODES = {
     "lines of a quotation": f"{KEY[:7]}\n> {KEY[7:]}",
     "spaces": " ".join(KEY),
     "zero-width spaces": "\u200b".join(KEY),
+    "thin spaces": "\u2009".join(KEY),
+    "marks of direction": "\u200e".join(KEY),
+    "selectors of variants": "\ufe0f".join(KEY),
+    "a part in bold": f"**{KEY[:7]}**{KEY[7:]}",
     "pieces of code": f'"{KEY[:5]}" + "{KEY[5:9]}" + "{KEY[9:]}"',
     "an escaped line break": f"{KEY[:7]}\\n{KEY[7:]}",
 }
