@@ -182,14 +182,13 @@ def git_commit(
             paths.append(path)
             if not changed and not dropped:
                 lines.append(f"{label}: the board" if board else f"{label}: the board, deleted")
-        behind = [models, *_needed(suites[suite_name], language, compared)] if players else []
-        needed = _changed_files(behind)
-        if set(needed) - {models} and not changed:
+        needed = _changed_files(_needed(suites[suite_name], language, compared)) if players else []
+        if needed and not changed:
             lines.append(f"{label}: prompts")
         paths += needed + dropped
         lines += [f"{folder.relative_to(tree.root).as_posix()}: deleted" for folder in dropped]
         paths += _changed_files([path.with_name(EVENTS_FILE)])
-    lines += ["models.toml"] if models in paths and not scored else []
+    paths += _changed_files([models]) if paths else []  # a new entry alone belongs to no results
     message = _message(lines, scored)
     if message and not dry_run:
         _record(list(dict.fromkeys(paths)), message)

@@ -58,19 +58,19 @@ def suites(form: str, where: Places) -> None:
         except CatalogError as error:
             faults[error.line()] = None
             continue
-        counts: set[str] = set()
+        scenes: dict[str, int | None] = {}
         for language in suite.scenes:
             try:
-                counts.add(str(len(suite.scenes[language].pairs)))
+                scenes[language] = len(suite.scenes[language].pairs)
             except CatalogError as error:
                 faults[error.line()] = None
-                counts.add("?")
+                scenes[language] = None
         rows.append(
             {
                 "suite": name,
                 "protocol": suite.protocol,
                 "languages": list(suite.scenes),
-                "scenes": " / ".join(sorted(counts, key=lambda count: (len(count), count))),
+                "scenes": scenes if form == "json" else _counts(scenes),
                 "interrogator": suite.interrogator,
                 "judges": list(suite.judges),
                 "title": suite.entry.title,
@@ -84,12 +84,13 @@ def suites(form: str, where: Places) -> None:
             faults[error.line()] = None
             continue
         assert scores is not None
+        scenes = {scores.source.language: len({(line.character, line.situation) for line in scores.lines})}
         rows.append(
             {
                 "suite": name,
                 "protocol": "(published)",
                 "languages": [scores.source.language],
-                "scenes": str(len({(line.character, line.situation) for line in scores.lines})),
+                "scenes": scenes if form == "json" else _counts(scenes),
                 "interrogator": None,
                 "judges": sorted({line.judge for line in scores.lines}),
                 "title": scores.source.title,
@@ -98,6 +99,12 @@ def suites(form: str, where: Places) -> None:
     _print(rows, ("suite", "protocol", "languages", "scenes", "interrogator", "judges", "title"), form)
     for line in faults:
         click.echo(f"bench: {line}", err=True)
+
+
+def _counts(scenes: Mapping[str, int | None]) -> str:
+    """The numbers of scenes of a suite's languages, each once."""
+    counts = {"?" if count is None else str(count) for count in scenes.values()}
+    return " / ".join(sorted(counts, key=lambda count: (len(count), count)))
 
 
 @click.command()

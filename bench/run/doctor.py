@@ -28,7 +28,7 @@ FEATURES = {
     "distributed": "clusters: `make cluster`",
     "label_studio_sdk": "Label Studio: `make annotate`",
     "duckdb": "SQL: `make parquet`",
-    "inspect_ai": "logs for `inspect view`: `pip install inspect-ai`",
+    "inspect_ai": "logs for `inspect view`: `pip install 'inspect-ai>=0.3.285'`",
     "pagefind": "full-text search on the website: `make search`",
 }
 """Packages that features need, and how to install them."""

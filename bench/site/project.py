@@ -63,9 +63,21 @@ class Version:
     @property
     def points(self) -> list[str]:
         """The changes, each as one line of plain text."""
-        text = re.sub(r"^#.*$", "", self.text, flags=re.MULTILINE)
-        items = re.split(r"^[-*] ", text, flags=re.MULTILINE)[1:]
-        return [" ".join(item.replace("`", "").replace("**", "").split()) for item in items]
+        return _points(self.text)
+
+    @property
+    def highlights(self) -> list[str]:
+        """The first change of each part, or the first ones of a version without parts."""
+        parts = [_points(part) for part in re.split(r"^### ", self.text, flags=re.MULTILINE)]
+        firsts = [points[0] for points in parts if points]
+        return firsts if len(firsts) > 1 else self.points[:4]
+
+
+def _points(text: str) -> list[str]:
+    text = re.sub(r"^#.*$", "", text, flags=re.MULTILINE)
+    items = re.split(r"^[-*] ", text, flags=re.MULTILINE)[1:]
+    plain = (re.sub(r"`|\*\*|\*(?=\w)|(?<=\w)\*", "", item) for item in items)
+    return [" ".join(item.split()) for item in plain]
 
 
 def changelog(text: str) -> list[Version]:
