@@ -175,8 +175,13 @@ def weak_keys(catalog: Catalog, models: Iterable[str], environment: Environment)
 
 
 def redacted(text: str, secrets: Iterable[str]) -> str:
-    """``text`` without the given secrets and without anything that looks like a key."""
-    return _KEY_SHAPES.sub(REDACTED, without(text, secrets)[0])
+    """``text`` without the given secrets, their longer halves, and anything that looks like a key."""
+    secrets = tuple(secrets)
+    text = without(text, secrets)[0]
+    for secret in secrets:  # providers repeat a wrong key with a part of it hidden
+        for length in range(len(secret) - 1, max(len(secret) // 2, SHORTEST_SEARCHED) - 1, -1):
+            text = text.replace(secret[:length], REDACTED).replace(secret[-length:], REDACTED)
+    return _KEY_SHAPES.sub(REDACTED, text)
 
 
 def without(text: str, secrets: Iterable[str]) -> tuple[str, int]:

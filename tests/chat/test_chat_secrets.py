@@ -21,7 +21,16 @@ from bench.chat.answers import Answer, answer_from
 from bench.chat.client import Chat
 from bench.chat.listing import models_of_server
 from bench.chat.requests import ChatRequest
-from bench.chat.secrets import REDACTED, Environment, key_of, searched, secrets_of, weak_keys, without
+from bench.chat.secrets import (
+    REDACTED,
+    Environment,
+    key_of,
+    redacted,
+    searched,
+    secrets_of,
+    weak_keys,
+    without,
+)
 from bench.errors import ProviderError
 from bench.records import Message
 
@@ -252,3 +261,9 @@ def _catalog() -> Catalog:
         "other": Model.model_validate({**entry, "provider": "free"}),
     }
     return Catalog(Path("models.toml"), providers, models)
+
+
+@pytest.mark.parametrize("part", [LETTERS[:-4], LETTERS[4:], LETTERS[:12]])
+def test_a_part_of_a_key_that_an_error_repeats_is_not_printed(part: str) -> None:
+    found = redacted(f"wrong key {part}*", secrets_of(provider(), LETTERS))
+    assert found == f"wrong key {REDACTED}*"
