@@ -199,6 +199,17 @@ def quick_sites(tmp_path_factory: pytest.TempPathFactory, quick_boards: None) ->
 
 
 @pytest.fixture(scope="module")
+def quick_figures(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Commands draw equal figures once, over all worker processes. Other tests look at their bytes."""
+    import bench.figures
+
+    with pytest.MonkeyPatch.context() as patch:
+        drawn = computed_once(shared_folder(tmp_path_factory), bench.figures.renderings)
+        patch.setattr(bench.figures, "renderings", drawn)
+        yield
+
+
+@pytest.fixture(scope="module")
 def no_charts(quick_sites: None) -> Iterator[None]:
     """Boards without charts, where no test looks at one: they take a quarter of the time of a small site."""
     with pytest.MonkeyPatch.context() as patch:

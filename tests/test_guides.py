@@ -41,6 +41,7 @@ def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.usefixtures("quick_sites")
 @pytest.mark.block_network(allowed_hosts=["127\\.0\\.0\\.1"])
 @pytest.mark.parametrize("guide", ["cards", "maintainers", "researchers", "contributors", "auditors"])
 def test_every_command_of_a_guide_runs(

@@ -42,7 +42,7 @@ def rank_map(
     """
     from bench.boards.loading import all_suites, load_board
     from bench.boards.rank_map_chart import draw_rank_map, prefix_of, title_of
-    from bench.figures import FORMS, rendered
+    from bench.figures import FORMS, renderings
     from bench.files import write_atomically
     from bench.records import canonical
     from bench.scores.external import FOLDER, load_aliases, load_published
@@ -76,8 +76,8 @@ def rank_map(
     if output is not None:
         stem = Path(output) / f"{suite_name}.{language}.{against}"
         write_atomically(stem.with_name(f"{stem.name}.json"), data.encode())
-        for kind in FORMS:
-            figure = rendered(lambda: draw_rank_map(made), kind, title_of(made), prefix_of(made))
+        drawn = renderings(lambda: draw_rank_map(made), FORMS, title_of(made), prefix_of(made))
+        for kind, figure in drawn.items():
             write_atomically(stem.with_name(f"{stem.name}.{kind}"), figure)
         click.echo(f"written: {stem}.json, {', '.join(f'.{kind}' for kind in FORMS)}", err=form == "json")
 

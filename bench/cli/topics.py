@@ -209,11 +209,13 @@ def _warn(text: str) -> None:
 
 def figures_of(report: Report) -> dict[str, bytes]:
     """The figure of a report in every format, by file name. Empty if there are no topics."""
-    from bench.figures import FORMS, rendered
+    from bench.figures import FORMS, renderings
     from bench.topics.chart import TITLE, draw_topics
 
-    forms = FORMS if report.topics else ()
-    return {f"topics.{f}": rendered(lambda: draw_topics(report), f, TITLE, "topics") for f in forms}
+    if not report.topics:
+        return {}
+    drawn = renderings(lambda: draw_topics(report), FORMS, TITLE, "topics")
+    return {f"topics.{form}": data for form, data in drawn.items()}
 
 
 def _against(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import numpy as np
 
@@ -115,20 +116,34 @@ def henderson(values: Array, effects: Sequence[tuple[int, ...]]) -> list[float] 
     have = ~np.isnan(values)
     if not have.any():
         return None
+    design = _design(have.shape, have.tobytes(), tuple(effects))
+    if design is None:
+        return None
     rest = np.where(have, values - values[have].mean(), 0.0)
+    counts, table = design
+    sums = np.array([float(_ratio(_over(rest, axes) ** 2, counts[axes]).sum()) for axes in (*effects, ())])
+    return [float(value) for value in np.linalg.solve(table, sums[:-1] - sums[-1])]
+
+
+@lru_cache(maxsize=8)
+def _design(
+    shape: tuple[int, ...], have: bytes, effects: tuple[tuple[int, ...], ...]
+) -> tuple[Mapping[tuple[int, ...], Array], Array] | None:
+    """What :func:`henderson` takes from the places of scores alone, which is the same for most players.
+
+    Returns counts of scores by the axes of each effect, and the coefficients; None if not identified.
+    """
     sets = [*effects, ()]
-    counts = {axes: _over(have.astype(np.float64), axes) for axes in {*sets, *_unions(sets)}}
+    there = np.frombuffer(have, dtype=bool).reshape(shape).astype(np.float64)
+    counts = {axes: _over(there, axes) for axes in {*sets, *_unions(sets)}}
 
     def weight(one: tuple[int, ...], other: tuple[int, ...]) -> float:
         shared = counts[tuple(sorted({*one, *other}))]
         return float(_ratio(shared**2, counts[one]).sum())
 
-    sums = np.array([float(_ratio(_over(rest, axes) ** 2, counts[axes]).sum()) for axes in sets])
     table = np.array([[weight(one, other) for other in effects] for one in sets])
-    table, right = table[:-1] - table[-1], sums[:-1] - sums[-1]
-    if np.linalg.matrix_rank(table) < len(effects):
-        return None
-    return [float(value) for value in np.linalg.solve(table, right)]
+    table = table[:-1] - table[-1]
+    return (counts, table) if np.linalg.matrix_rank(table) == len(effects) else None
 
 
 def _unions(sets: Sequence[tuple[int, ...]]) -> Iterator[tuple[int, ...]]:

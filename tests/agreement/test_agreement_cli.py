@@ -38,7 +38,7 @@ def quick(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("agreement-cli") / "results"
-    study_tree(root, failure_rate=0.1, refusal_rate=0.2)
+    study_tree(root, failure_rate=0.1, refusal_rate=0.2, scenes=2)
     return root
 
 

@@ -37,14 +37,19 @@ def panel(tree: ResultsTree, refusals: str = "left-out") -> Panel:
 
 
 @pytest.fixture(scope="module")
-def made(tree: ResultsTree) -> Agreement:
-    return agreement_of(panel(tree), resamples=100)
+def of(tree: ResultsTree) -> Panel:
+    return panel(tree)
 
 
-def test_judges_scores_are_those_of_the_boards(tree: ResultsTree) -> None:
+@pytest.fixture(scope="module")
+def made(of: Panel) -> Agreement:
+    return agreement_of(of, resamples=100)
+
+
+def test_judges_scores_are_those_of_the_boards(tree: ResultsTree, of: Panel) -> None:
     study, frames = load_study(tree.root, STUDY), load(tree, SUITE, "en")
     finals = paper.judge_scores(frames, {"e": dict.fromkeys(frames.criteria, 1.0)})["final:e"].to_dict()
-    table = panel(tree).by_judge(panel(tree).judged[0])
+    table = of.by_judge(of.judged[0])
     seen = 0
     for item in study.file.items:
         for judge in JUDGES:
@@ -58,8 +63,7 @@ def test_judges_scores_are_those_of_the_boards(tree: ResultsTree) -> None:
     assert seen > 100
 
 
-def test_figures_are_those_of_scipy_on_the_board_s_scores(tree: ResultsTree, made: Agreement) -> None:
-    of = panel(tree)
+def test_figures_are_those_of_scipy_on_the_board_s_scores(of: Panel, made: Agreement) -> None:
     people = consensus(of.by_annotator(), of.criteria)
     tables = of.by_judge(of.judged[0])
     for figure in made.judged[0].figures:
@@ -71,8 +75,8 @@ def test_figures_are_those_of_scipy_on_the_board_s_scores(tree: ResultsTree, mad
             assert figure.value == pytest.approx(stats.spearmanr(both["j"], both["p"]).statistic, abs=1e-12)
 
 
-def test_every_item_without_a_score_is_counted_with_its_reason(tree: ResultsTree, made: Agreement) -> None:
-    scores = panel(tree).judged[0].scores
+def test_every_item_without_a_score_is_counted_with_its_reason(of: Panel, made: Agreement) -> None:
+    scores = of.judged[0].scores
     for judge in JUDGES:
         have = scores.loc[(scores["judge"] == judge) & scores["score"].notna(), "item"].nunique()
         counts = made.judged[0].left_out[judge]
@@ -83,11 +87,9 @@ def test_every_item_without_a_score_is_counted_with_its_reason(tree: ResultsTree
 def test_refusals_policies(tree: ResultsTree) -> None:
     frames = load(tree, SUITE, "en")
     refused = frames.judgements[frames.judgements["refusal"] & ~frames.judgements["stale"]]
-    tables = {
-        name: panel(tree, name).by_judge(panel(tree, name).judged[0])
-        for name in ("left-out", "lowest", "as-scored")
-    }
-    scenes = {scene: item for item, scene in panel(tree).judged[0].scenes.items()}
+    panels = {name: panel(tree, name) for name in ("left-out", "lowest", "as-scored")}
+    tables = {name: of.by_judge(of.judged[0]) for name, of in panels.items()}
+    scenes = {scene: item for item, scene in panels["left-out"].judged[0].scenes.items()}
     for row in refused.itertuples():
         item = scenes[str(row.player), str(row.character), str(row.situation), int(str(row.repeat))]
         cells = {name: table["fluency"][str(row.judge)].to_dict()[item] for name, table in tables.items()}
@@ -124,7 +126,7 @@ def test_an_item_is_its_words_not_its_name() -> None:
 
 
 def test_judgements_of_other_words_do_not_count(tmp_path: Path) -> None:
-    made = study_tree(tmp_path / "results")
+    made = study_tree(tmp_path / "results", scenes=2)
     info = made.tree.players(SUITE, "en")[0]
     talk = next(iter(made.tree.conversations(SUITE, "en", info.player)))
     path = made.tree.conversation_path(talk)
@@ -135,11 +137,11 @@ def test_judgements_of_other_words_do_not_count(tmp_path: Path) -> None:
     assert report.judged[0].changed == 1
     assert any("changed since" in note for note in report.notes)
     assert all(figure.n <= report.sample.items - 1 for figure in report.judged[0].figures)
-    assert report.sample.items == 72
+    assert report.sample.items == 36
 
 
 def test_two_suites_that_judged_the_same_words_stand_side_by_side(tmp_path: Path) -> None:
-    made = study_tree(tmp_path / "results")
+    made = study_tree(tmp_path / "results", scenes=2)
     source, target = made.tree.root / SUITE, made.tree.root / "again"
     for path in sorted(source.rglob("*.json")):
         data = json.loads(path.read_text(encoding="utf-8"))

@@ -24,7 +24,7 @@ from tests.lengths import of_long
 
 pytestmark = pytest.mark.long
 
-STUDIES = of_long(8, 100)
+STUDIES = of_long(6, 100)
 LEAST = int(stats.binom.ppf(0.02, STUDIES, 0.95))
 """How many intervals of 95% hold the truth at least: 90 of 100."""
 MOST = int(stats.binom.ppf(0.99, STUDIES, 0.05))

@@ -12,7 +12,7 @@ from tests.scripted_server import Answer, ScriptedServer, Seen, completion
 from tests.tiny import ROOT, Tiny, edit
 from tests.topics.conftest import SAMPLES, grouped_once, needs_topics  # noqa: F401  # a fixture
 
-pytestmark = [needs_topics, pytest.mark.usefixtures("grouped_once")]
+pytestmark = [needs_topics, pytest.mark.usefixtures("grouped_once", "quick_figures")]
 
 SAMPLE = str(SAMPLES / "sample.en.jsonl")
 TEXTS = [json.loads(line)["text"] for line in Path(SAMPLE).read_text(encoding="utf-8").splitlines()]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping
+from functools import cache
 from itertools import product
 
 import matplotlib as mpl
@@ -36,21 +37,26 @@ def rank_map_file(made: RankMap, form: Form, links: Mapping[str, str] | None = N
     return rendered(lambda: draw_rank_map(made, links), form, title_of(made), prefix_of(made))
 
 
+@cache
+def usual(form: Form) -> bytes:
+    return rank_map_file(made(), form)
+
+
 @pytest.mark.parametrize("form", FORMS)
 def test_equal_maps_give_equal_bytes_whatever_the_user_has_set(form: Form) -> None:
-    first = rank_map_file(made(), form)
+    first = usual(form)
     with mpl.rc_context({"font.size": 20, "svg.hashsalt": None, "lines.linewidth": 9, "savefig.dpi": 30}):
         assert rank_map_file(made(), form) == first
 
 
 @pytest.mark.parametrize("form", FORMS)
 def test_files_hold_no_date_and_no_version(form: Form) -> None:
-    data = rank_map_file(made(), form)
+    data = usual(form)
     assert not re.search(rb"CreationDate|ModDate|<dc:date>|tIME|[Mm]atplotlib", data)
 
 
 def test_svg_holds_names_as_text_and_nothing_else_of_them() -> None:
-    svg = rank_map_file(made(), "svg").decode()
+    svg = usual("svg").decode()
     texts = [node.text or "" for node in ET.fromstring(svg).iter("{http://www.w3.org/2000/svg}text")]
     assert any("Alpha" in text for text in texts)
     assert any("$x^{$ <script>" in text for text in texts)
@@ -71,7 +77,7 @@ def test_lines_have_stable_ids_and_links() -> None:
 
 def test_largest_movers_are_named_on_their_lines() -> None:
     assert made().movers
-    svg = rank_map_file(made(), "svg").decode()
+    svg = usual("svg").decode()
     assert svg.count("▲") + svg.count("▼") == len(made().movers)
 
 

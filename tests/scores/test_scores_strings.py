@@ -61,9 +61,15 @@ def everything(tree: ResultsTree) -> list[str]:
     ]
 
 
+@pytest.fixture(scope="module")
+def due(tree: ResultsTree) -> list[str]:
+    return everything(tree)
+
+
 @pytest.mark.parametrize("way", WAYS)
-def test_all_numbers_are_the_same_however_pandas_keeps_text(tree: ResultsTree, way: str) -> None:
-    due = everything(tree)
+def test_all_numbers_are_the_same_however_pandas_keeps_text(
+    tree: ResultsTree, due: list[str], way: str
+) -> None:
     with kept_as(way):
         kept = "object" if way == "objects" else way
         assert getattr(pd.Series(["text"]).dtype, "storage", "object") == kept

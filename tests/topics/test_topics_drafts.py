@@ -242,12 +242,13 @@ def test_all_files_are_written_and_say_the_same(tmp_path: Path) -> None:
 
 def test_what_a_person_may_have_edited_is_never_written_over(tmp_path: Path) -> None:
     report = covered(with_drafts(Draft(model="m", status="ok", **GOOD), Draft(model="m", status="failed")))
-    write_report(report, tmp_path, figures_of(report))
-    assert write_report(report, tmp_path, figures_of(report)).kept == ()
+    figures = figures_of(report)
+    write_report(report, tmp_path, figures)
+    assert write_report(report, tmp_path, figures).kept == ()
     edited = [tmp_path / "coverage.toml", tmp_path / "situations" / "topic-1-rainy-walk.toml"]
     for path in edited:
         path.write_text("# mine\n", encoding="utf-8")
-    assert set(write_report(report, tmp_path, figures_of(report)).kept) == set(edited)
+    assert set(write_report(report, tmp_path, figures).kept) == set(edited)
     assert all(path.read_text(encoding="utf-8") == "# mine\n" for path in edited)
 
 
