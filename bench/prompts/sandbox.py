@@ -98,15 +98,18 @@ def _size(value: object, most: int) -> int:
             size += len(item)
         elif isinstance(item, int):
             size += item.bit_length() // 8
-        elif item is None:
-            continue
         elif isinstance(item, (dict, Mapping)):
-            stack += item.keys()
-            stack += item.values()
+            size += _size_of_texts((*item.keys(), *item.values()), stack)
         elif isinstance(item, (tuple, list, Collection)) and not isinstance(item, StrictUndefined):
-            size += len(item)
-            stack += item
+            size += len(item) + _size_of_texts(item, stack)
     return size
+
+
+def _size_of_texts(items: Collection[object], others: list[object]) -> int:
+    """The size of the texts among ``items``; the rest is added to ``others``."""
+    texts = [item for item in items if type(item) is str]
+    others += [item for item in items if type(item) is not str and item is not None]
+    return len(texts) + sum(map(len, texts))
 
 
 def _check_growth(name: str, subject: Any, arguments: Sequence[Any], size: int) -> None:
