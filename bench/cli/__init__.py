@@ -25,11 +25,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import click
-from click.shell_completion import CompletionItem
-
 # Else Pydantic looks for plugins in every package installed.
 os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
+# By default Python looks for garbage at every 700 new objects. While modules are loaded there is none.
+gc.set_threshold(50_000)
+
+import click
+from click.shell_completion import CompletionItem
 
 from bench import __version__
 from bench.cli.common import Suggesting, colour, forget, verbose, with_common

@@ -28,6 +28,7 @@ _TOKEN = re.compile(
     re.DOTALL,
 )
 _QUANTIFIER = re.compile(r"([*+?])\??|\{(\d*)(,?)(\d*)\}\??")
+_BACK_REFERENCE = re.compile(r"\\[1-9]")
 _ESCAPES = re.compile(r"\\.|\(\?P?<\w+>|\(\?#[^)]*\)")
 """Where a capital letter is not one that is looked for."""
 _CHOICE = r"(?:[^\W_]|[ ,'-])+(?:\|(?:[^\W_]|[ ,'-])+)*"
@@ -70,6 +71,8 @@ def pattern_fault(pattern: str) -> str:
 @cache
 def never_matched(pattern: str) -> str:
     """The letters of a pattern that normalised answers do not have, so that it may never match."""
+    if normalised(pattern) == pattern:
+        return ""
     return "".join(sorted(filter(_never_in_answers, set(_ESCAPES.sub("", pattern)))))
 
 
@@ -85,9 +88,9 @@ def _slow(tokens: list[str]) -> str:
     borders, choices = _Borders(), _Choices()
     for at, token in enumerate(tokens):
         low, high = _times(tokens[at + 1] if at + 1 < len(tokens) else "")
-        if _QUANTIFIER.fullmatch(token):
+        if _is_quantifier(token):
             continue
-        if re.fullmatch(r"\\[1-9]", token) or tokens[at : at + 3] == ["(", "?", "P"]:
+        if _BACK_REFERENCE.fullmatch(token) or tokens[at : at + 3] == ["(", "?", "P"]:
             return "a back reference can take exponential time"
         if token.startswith("("):
             groups.append((at, borders, [], choices, []))
@@ -100,7 +103,7 @@ def _slow(tokens: list[str]) -> str:
         elif token == ")" and groups:
             start, _, ends, _, branches = groups.pop()
             inside = tokens[start + 1 : at]
-            if high > 1 and any(part == "|" or _QUANTIFIER.fullmatch(part) for part in inside):
+            if high > 1 and any(part == "|" or _is_quantifier(part) for part in inside):
                 return "a quantifier around a quantifier or an alternation can take exponential time"
             borders = next((end for end in (borders, *ends) if end.open), borders)
             choices = max((choices, *branches), key=lambda branch: branch.number)
@@ -130,10 +133,12 @@ class _Borders:
 
     def after(self, characters: frozenset[str], low: int, high: int) -> _Borders:
         """The state after an atom that matches ``characters``, ``low`` to ``high`` times."""
+        if high < LONG and not self.open:
+            return self
         made = _Borders()
         if high < LONG:
             made.open = self.open
-            made.between = (*self.between, characters) if low and self.open else self.between
+            made.between = (*self.between, characters) if low else self.between
             return made
         if not self.open.isdisjoint(characters) and not any(
             border.isdisjoint(self.open) or border.isdisjoint(characters) for border in self.between
@@ -154,13 +159,22 @@ class _Choices:
         """The state after an atom or group that matches ``characters``, ``low`` to ``high`` times."""
         apart = self.characters.isdisjoint(characters)
         if low and apart:
-            return _Choices(high - low + 1, characters if low < high else frozenset())
+            return _Choices(high - low + 1, characters) if low < high else _CLEAR
         if low == high:
             return self
         number = self.number if apart and self.characters else self.number * (high - low + 1)
         return _Choices(number, self.characters | characters)
 
 
+_CLEAR = _Choices()
+
+
+@cache
+def _is_quantifier(token: str) -> bool:
+    return _QUANTIFIER.fullmatch(token) is not None
+
+
+@cache
 def _times(token: str) -> tuple[int, int]:
     """How often a quantifier repeats what stands before it; once if it is no quantifier."""
     found = _QUANTIFIER.fullmatch(token)
