@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache, cached_property, partial
 from typing import Protocol as Interface
 from typing import TypeVar
 
@@ -74,10 +75,21 @@ class CardProtocol(Protocol):
     def player_prompt(self, cell: Cell, messages: Sequence[Message] = ()) -> str:
         """The player's system prompt before it answers the last of ``messages``, without a catalog entry's
         extra text."""
-        card, situation = self.scene(cell)
+        if self.scene(cell)[0].lorebook:
+            return self._rendered(cell.character, cell.situation, messages)
+        return self._unchanging(cell.character, cell.situation)
+
+    @cached_property
+    def _unchanging(self) -> Callable[[str, str], str]:
+        """Renders a prompt without a lorebook: once, since it is the same in every turn and for every player."""
+        return cache(partial(self._rendered, messages=()))
+
+    def _rendered(self, character: str, situation: str, messages: Sequence[Message]) -> str:
+        card = self.scenes.cards[character]
         if self.suite.entry.greeting:  # it is in the chat
             card = card.model_copy(update={"initial_message": ""})
-        return self.prompts.player(card, situation, messages, symmetric=self.suite.entry.symmetric)
+        scene = self.scenes.situations[situation]
+        return self.prompts.player(card, scene, messages, symmetric=self.suite.entry.symmetric)
 
     def opening(self, card: Card) -> list[Message]:
         """What the chat opens with: the card's greeting if the suite says so and the card has one."""
