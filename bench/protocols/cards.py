@@ -81,7 +81,7 @@ class CardProtocol(Protocol):
 
     @cached_property
     def _unchanging(self) -> Callable[[str, str], str]:
-        """Renders a prompt without a lorebook: once, since it is the same in every turn and for every player."""
+        """Renders a prompt without a lorebook once: it is the same in every turn, for every player."""
         return cache(partial(self._rendered, messages=()))
 
     def _rendered(self, character: str, situation: str, messages: Sequence[Message]) -> str:
