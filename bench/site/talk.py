@@ -90,7 +90,7 @@ class ModelUse:
     served: tuple[str, ...]
     fingerprints: tuple[str, ...]
     odd: tuple[str, ...]
-    """Outcomes other than ok, finish reasons other than stop, and reasoning, as ``turn N: outcome``."""
+    """Outcomes other than ok, finish reasons other than stop, and reasoning, as ``turns N, M: outcome``."""
 
 
 @dataclass(frozen=True)
@@ -316,12 +316,20 @@ def _use(by: str, calls: list[Call]) -> ModelUse:
         cost=sum(costs, Decimal(0)) if len(costs) == len(calls) else None,
         served=tuple(dict.fromkeys(c.served_model for c in calls if c.served_model)),
         fingerprints=tuple(dict.fromkeys(c.system_fingerprint for c in calls if c.system_fingerprint)),
-        odd=tuple(
-            f"{'ask' if call.role == 'judge' else 'turn'} {call.turn}: {remark}"
-            for call in calls
-            if (remark := _remark(call))
-        ),
+        odd=tuple(_remarks(calls)),
     )
+
+
+def _remarks(calls: Sequence[Call]) -> Iterator[str]:
+    """What stands out about how calls ended, with the turns where it does."""
+    turns: dict[tuple[str, str], dict[int, int]] = {}
+    for call in calls:
+        if remark := _remark(call):
+            times = turns.setdefault(("ask" if call.role == "judge" else "turn", remark), {})
+            times[call.turn] = times.get(call.turn, 0) + 1
+    for (word, remark), times in turns.items():
+        places = [f"{turn} ({count} times)" if count > 1 else f"{turn}" for turn, count in times.items()]
+        yield f"{word}{'s' if len(times) > 1 else ''} {', '.join(places)}: {remark}"
 
 
 def _remark(call: Call) -> str:

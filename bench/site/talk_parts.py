@@ -80,7 +80,7 @@ def use_cells(use: ModelUse) -> Markup:
     served = "".join(f", served as {code(one)}" for one in use.served if one != use.model)
     star = "*" if use.estimated else ""
     prints = "system fingerprint " * bool(use.fingerprints) + " ".join(map(code, use.fingerprints))
-    odd = bdi(", ".join(use.odd)) if use.odd else ""
+    odd = bdi("; ".join(use.odd)) if use.odd else ""
     remarks = "; ".join(part for part in (odd, prints) if part)
     return Markup(
         f'<td class="rc-remarks">{code(use.model)} at {bdi(use.provider)}{served}</td>'
