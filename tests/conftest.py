@@ -217,15 +217,20 @@ def no_charts(quick_sites: None) -> Iterator[None]:
         yield
 
 
-@pytest.fixture
-def git_identity(monkeypatch: pytest.MonkeyPatch) -> None:
+def git_as_test(patch: pytest.MonkeyPatch) -> None:
     """Git without the variables of a hook that runs the tests, and with a made-up author."""
     for name in os.environ:
         if name.startswith("GIT_"):
-            monkeypatch.delenv(name)
+            patch.delenv(name)
     for name in ("AUTHOR", "COMMITTER"):
-        monkeypatch.setenv(f"GIT_{name}_NAME", "Test")
-        monkeypatch.setenv(f"GIT_{name}_EMAIL", "test@example.org")
+        patch.setenv(f"GIT_{name}_NAME", "Test")
+        patch.setenv(f"GIT_{name}_EMAIL", "test@example.org")
+
+
+@pytest.fixture
+def git_identity(monkeypatch: pytest.MonkeyPatch) -> None:
+    """See :func:`git_as_test`."""
+    git_as_test(monkeypatch)
 
 
 def pytest_recording_configure(config: pytest.Config, vcr: Any) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -131,9 +132,14 @@ def test_every_conversation_of_a_player_is_equally_likely() -> None:
     assert len(draw_within_players(pool, 99, 1)) == 16
 
 
+@pytest.fixture(scope="module")
+def three_players(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_tree(tmp_path_factory.mktemp("three"), players=3, characters=4, situations=6).tree.root
+
+
 @pytest.fixture
-def tree(tmp_path: Path) -> ResultsTree:
-    return make_tree(tmp_path / "results", players=3, characters=4, situations=6).tree
+def tree(tmp_path: Path, three_players: Path) -> ResultsTree:
+    return ResultsTree(shutil.copytree(three_players, tmp_path / "results"))
 
 
 def sample(tree: ResultsTree, *words: str) -> StudyFile:

@@ -30,14 +30,20 @@ from tests.tiny import LANGUAGE, ROOT, TEMPLATES, FakeChat, Script, Tiny, make_t
 Say = Callable[..., tuple[int, str, str]]
 
 
-@pytest.fixture
-def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, git_identity: None) -> Tiny:
-    """A repository whose results are those of one player, not committed yet."""
-    made = make_tiny(tmp_path / "tiny")
-    monkeypatch.chdir(made.root)
-    git("init", "--quiet")
+@pytest.fixture(scope="module")
+def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = make_tiny(tmp_path_factory.mktemp("played") / "tiny")
+    git("init", "--quiet", "--template=", str(made.root))
     play(made, "bard")
-    return made
+    return made.root
+
+
+@pytest.fixture
+def tiny(played: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, git_identity: None) -> Tiny:
+    """A repository whose results are those of one player, not committed yet."""
+    shutil.copytree(played, tmp_path / "tiny")
+    monkeypatch.chdir(tmp_path / "tiny")
+    return Tiny(tmp_path / "tiny")
 
 
 def git(*words: str) -> str:

@@ -11,19 +11,29 @@ import pytest
 
 from bench.boards.diff import BoardDiff, board_diff
 from bench.boards.loading import load_board, write_board
+from tests.conftest import git_as_test
 from tests.scores.evidence import LANGUAGE, SUITE, Evidence, Turn
 
 
-@pytest.fixture
-def evidence(tmp_path: Path, git_identity: None) -> Evidence:
+@pytest.fixture(scope="module")
+def first_board(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A repository with a board of two players and one judge, committed."""
-    (tmp_path / "repo").mkdir()
-    git(tmp_path / "repo", "init", "--quiet")
-    made = Evidence(tmp_path / "repo" / "results")
-    for player, score in (("anna", 4), ("boris", 3)):
-        play(made, player, [score, score])
-    commit(made, "First board")
-    return made
+    folder = tmp_path_factory.mktemp("first-board")
+    with pytest.MonkeyPatch.context() as patch:
+        git_as_test(patch)
+        git(folder, "init", "--quiet", "--template=")
+        made = Evidence(folder / "results")
+        for player, score in (("anna", 4), ("boris", 3)):
+            play(made, player, [score, score])
+        commit(made, "First board")
+    return folder
+
+
+@pytest.fixture
+def evidence(first_board: Path, tmp_path: Path, git_identity: None) -> Evidence:
+    """A copy of ``first_board``."""
+    shutil.copytree(first_board, tmp_path / "repo")
+    return Evidence(tmp_path / "repo" / "results")
 
 
 def git(folder: Path, *words: str) -> str:
