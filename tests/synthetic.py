@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
@@ -191,7 +192,16 @@ def _write_player(
     folder = tree.player_folder(plan.suite, plan.language, player)
     for name in ("conversations", *(f"judgements/{j}" for j in plan.judges)):
         (folder / name).mkdir(parents=True, exist_ok=True)
-    _write(folder / "player.json", player_info(player, number))
+    for path, text in _files(plan, player, number, strength, length).items():
+        (tree.root / path).write_text(text, encoding="utf-8")
+
+
+@lru_cache(maxsize=40)
+def _files(plan: _Plan, player: str, number: int, strength: float, length: int) -> dict[Path, str]:
+    """All files of a player, by their path in the tree. Many tests make the same small tree."""
+    tree = ResultsTree(Path())
+    folder = tree.player_folder(plan.suite, plan.language, player)
+    files: dict[Path, Record] = {folder / "player.json": player_info(player, number)}
     rng = random.Random(f"{plan.seed}/{plan.language}/{player}")
     for c, character in enumerate(plan.characters):
         for s, situation in enumerate(plan.situations):
@@ -207,19 +217,15 @@ def _write_player(
             turns = 8 if s == len(plan.situations) - 1 else 4
             refused_turn = rng.randint(1, turns) if rng.random() < plan.refusal_rate else None
             conversation = _conversation(rng, plan, cell, c, s, turns, length)
-            _write(tree.conversation_path(cell), conversation)
+            files[tree.conversation_path(cell)] = conversation
             if conversation.status == "failed":
                 continue
             level = strength + _effect(plan.seed, character) + _effect(plan.seed, situation)
             level += rng.gauss(0, 0.25)
             for judge in plan.judges:
                 judgement = _judgement(rng, plan, conversation, judge, level, refused_turn)
-                _write(tree.judgement_path(cell, judge), judgement)
-
-
-def _write(path: Path, record: Record) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(canonical(record.plain()), encoding="utf-8")
+                files[tree.judgement_path(cell, judge)] = judgement
+    return {path: canonical(record.plain()) for path, record in files.items()}
 
 
 def _effect(seed: int, name: str) -> float:
