@@ -146,3 +146,29 @@ def test_a_key_that_a_worker_lacks_is_named(
         in ended.err
     )
     assert "sk-planted" not in ended.err
+
+
+def test_a_run_whose_last_worker_is_gone_ends(
+    bench: Bench,
+    tiny: Tiny,
+    server: ScriptedServer,
+    tmp_path: Path,
+    cluster: Any,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("bench.run.cluster.driver.CONNECT_SECONDS", 2)
+    server.delay = 0.1
+
+    def close() -> None:
+        while server.count < 3:
+            time.sleep(0.01)
+        cluster.scale(0)
+
+    closer = threading.Thread(target=close, daemon=True)
+    closer.start()
+    ended = bench(*words(tiny, tmp_path / "many", "--cluster", cluster.scheduler_address))
+    closer.join(10)
+    cluster.scale(2)
+    cluster.wait_for_workers(2)
+    assert ended.status == 1
+    assert "the cluster has no worker left" in ended.err

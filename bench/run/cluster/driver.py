@@ -15,6 +15,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from decimal import Decimal
 from itertools import count
 from pathlib import Path
+from time import monotonic, sleep
 from typing import Any
 
 from bench import __version__
@@ -32,6 +33,7 @@ from bench.run.progress import Listener, RunReport
 from bench.run.storage import TreeStorage
 
 CONNECT_SECONDS = 15
+POLL_SECONDS = 0.02
 EXTRA_HINT = "Install it with `make cluster`, here and where the workers run."
 
 
@@ -184,8 +186,18 @@ class Cluster:
                 ended.add(future)
             if not under_way:
                 return
-            future = next(ended)
+            future = self._next(ended)
             yield under_way.pop(future.key), self._result(future)
+
+    def _next(self, ended: Any) -> Any:
+        """The next future that has ended. Raises UserError if no worker is left that could end one."""
+        checked = monotonic()
+        while not ended.has_ready():
+            sleep(POLL_SECONDS)
+            if monotonic() >= checked + CONNECT_SECONDS:
+                self.present()
+                checked = monotonic()
+        return next(ended)
 
     def _result(self, future: Any) -> CellResult:
         try:
