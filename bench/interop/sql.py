@@ -50,7 +50,9 @@ def query(folder: Path, sql: str, most: int | None = None) -> tuple[list[str], l
     Raises UserError without DuckDB, without a store, and for SQL that does not run.
     """
     try:
-        duckdb = importlib.import_module("duckdb")
+        # The compiled part of the package. The rest, ways to build queries without SQL, takes longer to import
+        # than a query takes to run.
+        duckdb = importlib.import_module("_duckdb")
     except ImportError:
         raise UserError("duckdb is not installed", hint="Install it with `make parquet`.") from None
     files = {name: folder.resolve() / f"{name}.parquet" for name in TABLES}

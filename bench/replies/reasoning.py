@@ -227,8 +227,14 @@ def _in_sentence(text: str, start: int, end: int) -> bool:
 
 def _among_words(text: str, mark: re.Match[str]) -> bool:
     """Whether a mark without its other half stands among the words of a sentence, which goes on behind it."""
-    before, after = text[max(0, mark.start() - 2) : mark.start()], text[mark.end() : mark.end() + 2]
-    return before[:1].isalnum() and before[1:] == after[:1] == " " and after[1:].islower()
+    before = text[max(0, mark.start() - 2) : mark.start()]
+    return before[:1].isalnum() and before[1:] == " " and _word_follows(text, mark)
+
+
+def _word_follows(text: str, mark: re.Match[str]) -> bool:
+    """Whether a small letter comes after ``mark`` and a space, as in the middle of a sentence."""
+    after = text[mark.end() : mark.end() + 2]
+    return after[:1] == " " and after[1:].islower()
 
 
 def _stands_alone(text: str, mark: re.Match[str]) -> bool:
@@ -241,8 +247,7 @@ def in_the_middle(text: str) -> bool:
     mark = next((m for m in _MARK.finditer(text) if not mentioned(text, m)), None)
     if mark is None or not text[: mark.start()].strip():
         return False
-    after = text[mark.end() : mark.end() + 2]
-    return mark["open"] is not None or (after[:1] == " " and after[1:].islower())
+    return mark["open"] is not None or _word_follows(text, mark)
 
 
 def mentioned(text: str, mark: re.Match[str]) -> bool:
