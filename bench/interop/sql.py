@@ -50,7 +50,7 @@ def query(folder: Path, sql: str, most: int | None = None) -> tuple[list[str], l
     Raises UserError without DuckDB, without a store, and for SQL that does not run.
     """
     try:
-        # The compiled part of the package. The rest, ways to build queries without SQL, takes longer to import
+        # The compiled part of the package. The rest builds queries without SQL, and takes longer to import
         # than a query takes to run.
         duckdb = importlib.import_module("_duckdb")
     except ImportError:
