@@ -119,7 +119,7 @@ def part_values(
 
 
 def search_values(contexts: Sequence[BoardContext]) -> dict[str, Any]:
-    """Values for the page that searches conversations: the boards of each language, and all players."""
+    """Values for the page that searches conversations: boards by language, the largest first, and all players."""
     languages: dict[str, list[tuple[str, str]]] = {}
     players: dict[str, str] = {}
     for context in contexts:
@@ -128,7 +128,7 @@ def search_values(contexts: Sequence[BoardContext]) -> dict[str, Any]:
             boards.append((context.place.suite, context.place.label.title))
             players |= {slug(info.player): info.name for info in context.infos}
     return {
-        "languages": sorted(languages.items()),
+        "languages": sorted(languages.items(), key=lambda one: (-len(one[1]), one[0])),
         "players": sorted(players.items(), key=lambda player: (player[1].lower(), player[0])),
     }
 
