@@ -92,7 +92,9 @@ def _print_costs(console: Console, job: Job) -> None:
     if not job.plan.work:
         console.print("  Nothing to do.", highlight=False)
         return
-    table = Table("role", "model", "calls", "tokens in", "tokens out", "cost", box=None, padding=(0, 2))
+    table = Table(box=None, padding=(0, 0, 0, 2))
+    for head in ("role", "model", "calls", "tokens in", "tokens out", "cost"):
+        table.add_column(head, overflow="fold")  # cut, two models can look like one
     costs = estimate(job.plan, job.protocol)
     for row in costs:
         tokens = f"~{short(row.prompt_tokens)}", f"~{short(row.completion_tokens)}"

@@ -119,7 +119,7 @@ def part_values(
 
 
 def search_values(contexts: Sequence[BoardContext]) -> dict[str, Any]:
-    """Values for the page that searches conversations: boards by language, the largest first, and all players."""
+    """Values for the page that searches conversations: boards by language, most boards first; all players."""
     languages: dict[str, list[tuple[str, str]]] = {}
     players: dict[str, str] = {}
     for context in contexts:
