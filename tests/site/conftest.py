@@ -16,6 +16,7 @@ from bench.results import ResultsTree
 from bench.site.build import build_site
 from bench.site.labels import SuiteLabel
 from bench.site.serve import site_server
+from tests.agreement.made_study import study_tree
 from tests.sharing import made_once
 from tests.site.browsing import CHROMIUM, FLAGS, Watched
 from tests.site.hostile import BOOM, hostile_tree
@@ -40,9 +41,27 @@ def quick(quick_sites: None) -> None:
 def quick_agreement() -> Iterator[None]:
     """Few resamples and no random orders, for pages of studies whose intervals and p no test looks at."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("bench.site.human_pages.agreement_of", partial(agreement_of, resamples=RESAMPLES))
-        patch.setattr("bench.agreement.coefficients.MANY", 10)
+        _few_resamples(patch)
         yield
+
+
+def _few_resamples(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr("bench.site.human_pages.agreement_of", partial(agreement_of, resamples=RESAMPLES))
+    patch.setattr("bench.agreement.coefficients.MANY", 10)
+
+
+@pytest.fixture(scope="session")
+def study_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the ``results`` of a human study, and their ``site`` without charts."""
+    return made_once(tmp_path_factory, "study", _make_study)
+
+
+def _make_study(root: Path) -> None:
+    tree = study_tree(root / "results", failure_rate=0.1, refusal_rate=0.2).tree
+    with pytest.MonkeyPatch.context() as patch:
+        _few_resamples(patch)
+        patch.setattr("bench.site.chart_pages._charts", lambda context: iter(()))
+        build_site(tree, output=root / "site")
 
 
 @pytest.fixture(scope="session")
@@ -222,6 +241,11 @@ def small_url(small_site: Path) -> Iterator[str]:
 @pytest.fixture(scope="module")
 def full_url(full_root: Path) -> Iterator[str]:
     yield from _served(full_root / "site")
+
+
+@pytest.fixture(scope="module")
+def study_url(study_root: Path) -> Iterator[str]:
+    yield from _served(study_root / "site")
 
 
 @pytest.fixture(scope="module")

@@ -24,19 +24,14 @@ pytestmark = pytest.mark.usefixtures("quick_agreement", "no_charts")
 PAGE = f"people/{STUDY}/en/index.html"
 
 
-@pytest.fixture(scope="module")
-def tree(tmp_path_factory: pytest.TempPathFactory) -> ResultsTree:
-    root = tmp_path_factory.mktemp("human") / "results"
-    return study_tree(root, failure_rate=0.1, refusal_rate=0.2).tree
+@pytest.fixture
+def tree(study_root: Path) -> ResultsTree:
+    return ResultsTree(study_root / "results")
 
 
-@pytest.fixture(scope="module")
-def site(
-    quick_agreement: None, no_charts: None, tree: ResultsTree, tmp_path_factory: pytest.TempPathFactory
-) -> Path:
-    output = tmp_path_factory.mktemp("human-site") / "site"
-    build_site(tree, output=output)
-    return output
+@pytest.fixture
+def site(study_root: Path) -> Path:
+    return study_root / "site"
 
 
 def page_of(site: Path) -> str:

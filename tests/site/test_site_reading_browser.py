@@ -37,27 +37,27 @@ def subpath_url(small_site: Path) -> Iterator[str]:
         thread.join()
 
 
-@pytest.mark.parametrize("scheme", ["subpath", "file"])
-def test_wherever_it_is_put_it_asks_for_its_own_files_only(
-    watch: Watched, subpath_url: str, small_site: Path, scheme: str
-) -> None:
-    watch.base = subpath_url if scheme == "subpath" else f"file://{small_site}/"
-    names = [path.relative_to(small_site).as_posix() for path in sorted(small_site.glob("*.html"))]
-    names += [path.relative_to(small_site).as_posix() for path in sorted(small_site.glob(f"{FOLDER}/*.html"))]
-    names += [
-        f"{FOLDER}/players/player-01/index.html",
-        f"{FOLDER}/players/player-01/audit.html",
-        f"{FOLDER}/players/player-03/character-1.situation-1.html#t1",
-        f"{FOLDER}/characters/character-1.html",
+@pytest.mark.parametrize(
+    "name",
+    [
+        "index.html",
+        "method.html",
+        "search.html",
+        BOARD,
         f"{FOLDER}/compare.html?p=player-01&p=player-02",
-    ]
-    assert len(names) > 15
-    for name in names:
-        if name.endswith("embed.html"):
-            continue  # stands alone, without the theme
-        page = watch.open(name)
-        assert page.evaluate("getComputedStyle(document.querySelector('.md-header')).position") == "sticky"
-        assert watch.faults == [], name
+        f"{FOLDER}/rescore.html",
+        f"{FOLDER}/characters/character-1.html",
+        f"{FOLDER}/players/player-03/character-1.situation-1.html#t1",
+    ],
+)
+def test_in_a_folder_of_a_server_it_asks_for_its_own_files_only(
+    watch: Watched, subpath_url: str, name: str
+) -> None:
+    """Pages of each depth and with each script. ``test_site_kinds_browser.py`` opens all kinds as files."""
+    watch.base = subpath_url
+    page = watch.open(name)
+    assert page.evaluate("getComputedStyle(document.querySelector('.md-header')).position") == "sticky"
+    assert watch.faults == []
 
 
 def test_two_clicks_lead_from_a_number_to_the_words_behind_it(watch: Watched, small_url: str) -> None:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bench.site.build import build_site
+from tests.sharing import made_once
 from tests.site.browsing import BROWSER, ready
-from tests.spoken_bench import make_spoken, recorded
+from tests.site.other_sites import make_other_site
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -26,11 +26,8 @@ LOADED = """() => Promise.all([...document.querySelectorAll("audio")].map(sound 
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The site of a recorded player's two answers, an MP3 and a FLAC."""
-    spoken = make_spoken(tmp_path_factory.mktemp("sound"))
-    output = spoken.root / "site"
-    build_site(recorded(spoken), output=output)
-    return output
+    """A site with a recorded player's two answers, an MP3 and a FLAC."""
+    return made_once(tmp_path_factory, "other-kinds", make_other_site) / "site"
 
 
 @pytest.mark.parametrize(("scene", "seconds"), [("keeper.storm", [2.0]), ("crier.plums", [1.0, 1.5])])
