@@ -47,13 +47,7 @@ CRITERIA = ("in_character", "entertaining", "fluency")
 BASE_SCORE = {"in_character": 0.05, "entertaining": -0.35, "fluency": 0.3}
 """How much easier than the average each criterion is."""
 FAMILIES = ("Aspen", "Birch", "Cedar", "Elm", "Fir")
-WORDS = {
-    1: "strongly disagree",
-    2: "disagree",
-    3: "neither agree nor disagree",
-    4: "agree",
-    5: "strongly agree",
-}
+SCALE = ("strongly disagree", "disagree", "neither agree nor disagree", "agree", "strongly agree")
 
 SENTENCES = {
     "en": (
@@ -354,7 +348,9 @@ def _verdict(rng: random.Random, turn: int, answer: str, level: float, refusal: 
         is_refusal=refusal,
         refusal_reason="The player says that it cannot go on." if refusal else "",
         scores=scores,
-        reasons={name: f"'{quote}': I {WORDS[score]} that it is {name}." for name, score in scores.items()},
+        reasons={
+            name: f"'{quote}': I {SCALE[score - 1]} that it is {name}." for name, score in scores.items()
+        },
     )
 
 

@@ -12,9 +12,12 @@ from bench.chat.faults import Fault, fault_of
 from bench.errors import ProviderError
 from bench.records import Message
 from tests.chat.conftest import Play, asked
-from tests.chat.provider_errors import ERRORS
+from tests.chat.provider_errors import ERRORS as OTHERS
+from tests.chat.provider_filters import FILTERS
 from tests.scripted_faults import scripted
 from tests.scripted_server import Answer as Scripted
+
+ERRORS = OTHERS | FILTERS
 
 ASKED = (Message(role="user", content="Hello?"),)
 

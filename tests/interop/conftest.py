@@ -21,6 +21,13 @@ def tree(tmp_path: Path) -> ResultsTree:
 
 
 @pytest.fixture
+def prompts(tmp_path: Path) -> Path:
+    folder = tmp_path / "prompts"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A folder for public result files."""
     made = tmp_path / "public"

@@ -1,17 +1,10 @@
-"""Community character cards: read from every kind of file, rejected in one line, exported whole.
-
-The files are made here by the rules of the public specifications (V1, V2, V3), not by the program's writer,
-except where the test is about that.
-"""
+"""Community character cards: read from every kind of file, macros settled, exported whole."""
 
 from __future__ import annotations
 
 import base64
-import copy
-import io
 import json
 import struct
-import tomllib
 import zipfile
 import zlib
 from collections.abc import Callable
@@ -26,99 +19,7 @@ from bench.interop.card_format import Choices
 from bench.interop.card_import import export_card, import_card
 from bench.suites import Card, read_entry
 from bench.suites.macros import settled
-from tests.tiny import bytes_below
-
-V1: dict[str, Any] = {
-    "name": "Käpt'n Holm",
-    "description": "{{char}} steuert seit vierzig Jahren die Fähre.",
-    "personality": "Wortkarg, freundlich.",
-    "scenario": "{{user}} steht nachts am Anleger.",
-    "first_mes": "Moin. Letzte Fähre, {{user}}.",
-    "mes_example": "<START>\n{{user}}: Fährt noch was?\n{{char}}: Wat mutt, dat mutt.\n"
-    "<start>\n{{user}}: Danke.",
-}
-BOOK: dict[str, Any] = {
-    "scan_depth": 4,
-    "entries": [
-        {"keys": ["lamp", "light"], "content": "@@depth 4\nThe lamp has a blue glass.", "insertion_order": 2},
-        {"keys": ["gull"], "content": "The gull is called Pit.", "enabled": False},
-        {"keys": ["x"], "content": "The tide turns at nine.", "constant": True, "insertion_order": 1},
-        {"keys": ["loop"], "content": "loop loop loop", "insertion_order": 3, "extensions": {"own": 1}},
-    ],
-}
-V2: dict[str, Any] = {
-    "spec": "chara_card_v2",
-    "spec_version": "2.0",
-    "data": V1
-    | {
-        "creator_notes": "Notes.",
-        "system_prompt": "Stay brief. {{original}}",
-        "post_history_instructions": "Never shout.",
-        "alternate_greetings": ["Second hello.", "Third hello."],
-        "character_book": BOOK,
-        "tags": ["sea", "night"],
-        "creator": "someone",
-        "character_version": "1.2",
-        "extensions": {"other/program": {"depth": [1, 2]}},
-        "not_in_any_specification": {"kept": True},
-    },
-}
-V3: dict[str, Any] = {
-    "spec": "chara_card_v3",
-    "spec_version": "3.0",
-    "own_root": 7,
-    "data": V2["data"]
-    | {
-        "nickname": "Holm",
-        "group_only_greetings": [],
-        "source": ["https://example.org/1"],
-        "creation_date": 1,
-    },
-}
-
-
-LONG_NAME: dict[str, Any] = V1 | {"name": " Käpt'n\x00 Holm" * 30, "creation_date": 12345678901234567890}
-
-
-def png(*chunks: tuple[str, bytes], late: bool = False, padding: int = 0) -> bytes:
-    """A picture of one pixel with text chunks, before or after its data."""
-
-    def chunk(kind: bytes, body: bytes) -> bytes:
-        return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
-
-    texts = [chunk(b"tEXt", keyword.encode() + b"\0" + text) for keyword, text in chunks]
-    data = [chunk(b"IDAT", zlib.compress(b"\0\0\0\0")), chunk(b"prVt", bytes(padding))]
-    parts = [*data, *texts] if late else [*texts, *data]
-    head = chunk(b"IHDR", struct.pack(">IIBBBBB", 1, 1, 8, 2, 0, 0, 0))
-    return b"\x89PNG\r\n\x1a\n" + head + b"".join(parts) + chunk(b"IEND", b"")
-
-
-def b64(card: object) -> bytes:
-    return base64.b64encode(json.dumps(card, ensure_ascii=False).encode())
-
-
-def charx(data: bytes, name: str = "card.json", compression: int = zipfile.ZIP_DEFLATED) -> bytes:
-    made = io.BytesIO()
-    with zipfile.ZipFile(made, "w", compression) as archive:
-        archive.writestr("assets/icon/images/../../../../escape.png", b"picture")
-        archive.writestr(name, data)
-    return made.getvalue()
-
-
-@pytest.fixture
-def prompts(tmp_path: Path) -> Path:
-    folder = tmp_path / "prompts"
-    folder.mkdir()
-    return folder
-
-
-def imported(prompts: Path, name: str, data: bytes, **choices: Any) -> tuple[Card, Path, tuple[str, ...]]:
-    """The card that a file becomes, its path, and the notes."""
-    file = prompts.parent / name
-    file.write_bytes(data)
-    made = import_card(file, [prompts], "de", Choices(**choices))
-    return read_entry(Card, made.path, made.path.parents[2]), made.path, made.notes
-
+from tests.interop.card_cases import BOOK, LONG_NAME, V1, V2, V3, b64, charx, imported, png
 
 GOOD: dict[str, Callable[[], bytes]] = {
     "v1.json": lambda: json.dumps(V1).encode(),
@@ -320,94 +221,6 @@ def test_pictures_come_back_in_the_kind_of_file_that_they_came_in(prompts: Path)
     with zipfile.ZipFile(output.with_suffix(".charx")) as archive:
         assert archive.namelist() == ["card.json"]  # the other name would lead out of a folder
     assert read_card(output.with_suffix(".charx"))["data"]["name"] == V1["name"]
-
-
-def _nested(depth: int) -> bytes:
-    return b'{"name": "n", "description": ' + b"[" * depth + b"]" * depth + b"}"
-
-
-def _encrypted() -> bytes:
-    data = bytearray(charx(json.dumps(V3).encode()))
-    for mark, offset in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
-        at = data.rfind(mark)
-        data[at + offset] |= 1
-    return bytes(data)
-
-
-def _lying() -> bytes:
-    """A zip whose directory says that the bomb in it has 100 bytes."""
-    data = bytearray(charx(b'{"name": "' + b"a" * 50_000_000 + b'"}'))
-    at = data.rfind(b"PK\x01\x02")
-    data[at + 24 : at + 28] = struct.pack("<I", 100)
-    return bytes(data)
-
-
-BAD: dict[str, tuple[bytes, str]] = {
-    "bomb.charx": (charx(b'{"name": "' + b"a" * 60_000_000 + b'"}'), "when unpacked"),
-    "lying.charx": (_lying(), ""),
-    "many.charx": (b"PK\x05\x06" + struct.pack("<HHHHIIH", 0, 0, 9, 9, 2**31, 0, 0), "too many files"),
-    "encrypted.charx": (_encrypted(), "encrypted"),
-    "empty.charx": (charx(b"{}", name="other.json"), "no card.json"),
-    "lzma.charx": (charx(b"{}", compression=zipfile.ZIP_LZMA), "unusual"),
-    "text.charx": (b"not a zip", "neither"),
-    "plain.png": (png(("comment", b"hello")), "no card in this picture"),
-    "cut.png": (png(("ccv3", b64(V3)))[:300], "truncated"),
-    "flipped.png": (png(("ccv3", b64(V3))).replace(b"ccv3\0ey", b"ccv3\0EY"), "checksum"),
-    "base64.png": (png(("ccv3", b"%%%")), "base64"),
-    "utf16.json": (json.dumps(V1, ensure_ascii=False).encode("utf-16"), ""),
-    "infinite.json": (b'{"name": "n", "description": "x", "y": 1e999}', "1e999"),
-    "digits.json": (b'{"name": "n", "description": "x", "y": ' + b"9" * 5000 + b"}", "5,000 digits"),
-    "object.json": (json.dumps(V3 | {"spec": {}}).encode(), "unknown kind"),
-    "invisible.json": (json.dumps(V1 | {"name": "\u200b\u202e"}).encode(), "no name"),
-    "comment.json": (json.dumps({"name": "n", "description": "{{// x}}"}).encode(), "system_prompt"),
-    "picture.json": (b"RIFF\x10\0\0\0WEBP", "neither"),
-    "long.json": (json.dumps(V1 | {"description": "x" * 2_000_000}).encode(), "larger than 1 MB"),
-    "surrogate.json": (b'{"name": "\\ud800", "description": "x"}', "surrogate"),
-    "nan.json": (b'{"name": "n", "description": "x", "y": NaN}', "NaN is not a number"),
-    "deep.json": (_nested(100_000), "nested"),
-    "list.json": (b"[]", "not a JSON object"),
-    "other.json": (b'{"hello": 1}', "not a character card"),
-    "spec.json": (json.dumps(V3 | {"spec": "chara_card_v9"}).encode(), "unknown kind"),
-    "nameless.json": (json.dumps(V1 | {"name": " "}).encode(), "no name"),
-    "empty.json": (json.dumps({"name": "n"}).encode(), "says nothing"),
-    "typed.json": (json.dumps(V1 | {"description": 5}).encode(), "data.description"),
-    "huge.json": (b'{"name": "' + b"a" * 9_000_000 + b'"}', "larger than"),
-}
-
-
-@pytest.mark.parametrize("name", BAD)
-def test_a_bad_card_is_rejected_in_one_line_and_nothing_is_written(prompts: Path, name: str) -> None:
-    data, words = BAD[name]
-    with pytest.raises(UserError) as error:
-        imported(prompts, name, data)
-    line = error.value.line()
-    assert words in line
-    assert "\n" not in line
-    assert len(line) < 700
-    assert bytes_below(prompts.parent).keys() == {name}
-
-
-SCRIPT = "</script><script>alert(1)</script>{{user}}\u202e\x00\x1b[31m'''\"\"\"\\"
-
-
-def test_a_hostile_card_stays_text_within_the_folder(prompts: Path) -> None:
-    data = copy.deepcopy(V3)
-    for key, value in data["data"].items():
-        if isinstance(value, str):
-            data["data"][key] = SCRIPT
-    data["data"] |= {"name": "../../../etc/passwd", "nickname": "../..//..\\x", "tags": [SCRIPT, "a/b"]}
-    card, path, _ = imported(prompts, "a.json", json.dumps(data).encode(), instructions=True)
-    assert path.parent == prompts.parent / "private" / "characters" / "de"
-    assert path.name == "x.toml"
-    assert "<script>alert(1)</script>" in card.system_prompt
-    assert "\x1b" not in path.read_text(encoding="utf-8")
-    tomllib.loads(path.read_text(encoding="utf-8"))
-    assert bytes_below(prompts.parent).keys() == {
-        "a.json",
-        "private/.gitignore",
-        "private/characters/de/x.card.json",
-        "private/characters/de/x.toml",
-    }
 
 
 MACROS = {
