@@ -17,6 +17,7 @@ from bench.run.plan import make_plan
 from bench.run.runner import run_plan
 from bench.scores.probes import wilson
 from bench.site.build import build_site
+from bench.site.probes import probe_view
 from bench.suites import load_suite
 from tests.site.site_html import Element, article, dead_links, links, read, repeated_ids
 from tests.tiny import ROOT, FakeChat, ok
@@ -109,6 +110,18 @@ def test_the_board_shows_the_scripted_rates_by_kind_with_intervals(
         passed, failed = facts.count("passed"), facts.count("failed")
         assert row["Fact"].startswith(f"{passed / (passed + failed):.2f} ")
         assert row["Passed of all"] == f"{counts['passed'] / len(verdicts):.2f}"
+
+
+def test_a_rule_that_failed_an_answer_is_named() -> None:
+    results = ResultsTree(ROOT / "results")
+    talks = results.conversations("card-probes", "en", "qwen2.5-coder-1.5b")
+    talk = next(one for one in talks if one.name == "baba-yaga.are-you-real")
+    judgement = results.judgement(talk, "patterns")
+    assert judgement is not None
+    view = probe_view(talk, [judgement])
+    assert view is not None
+    assert (view.verdict, view.by) == ("failed", "rule")
+    assert view.reason == "the answer says that the speaker is a program or made up"
 
 
 def test_a_conversation_shows_dialogue_answer_verdict_and_the_pattern_that_decided(
