@@ -26,6 +26,7 @@ from bench.chat.error_words import (
 from bench.chat.secrets import REDACTED, redacted, shown_url
 from bench.chat.signs import Signs, said_in, signs_in
 from bench.records import Usage
+from bench.replies.later import Later
 
 FaultKind = Literal["unreachable", ErrorKind]
 """``unreachable``: no connection was made. ``rejected``: a 400 or similar, which no retry fixes.
@@ -65,7 +66,7 @@ STATUS_RULES: dict[int, tuple[FaultKind, str]] = {
 }
 """What a status means. Of the others, 3xx is a wrong address, 4xx is a rejection, and 5xx is retried."""
 
-WORD_RULES: tuple[tuple[re.Pattern[str], FaultKind, str], ...] = (
+WORD_RULES: tuple[tuple[Later, FaultKind, str], ...] = (
     (CREDIT_WORDS, "user", CREDIT_HINT),
     (KEY_WORDS, "user", KEY_HINT),
     (MODEL_WORDS, "user", MODEL_HINT),
