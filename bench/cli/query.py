@@ -12,6 +12,8 @@ import click
 from bench.cli.output import form_of, forms, write
 
 QUERY_FORMS = ("table", "csv", "json", "markdown", "latex")
+WIDEST = 60
+"""Characters of a cell on the screen: a column may hold whole cards and conversations."""
 
 
 @click.command()
@@ -60,7 +62,12 @@ def query(sql: str, store: Path, most: int, form: str | None, output: Path | Non
             ]
             for row in rows
         ]
-        words = {n for n in range(len(columns)) if any(isinstance(row[n], str) for row in rows)}
+        if form == "table" and output is None and any(len(text) > WIDEST for row in cells for text in row):
+            click.echo("bench: long cells are cut; `--format json` or `csv` shows them whole", err=True)
+            cells = [
+                [text if len(text) <= WIDEST else f"{text[: WIDEST - 1]}…" for text in row] for row in cells
+            ]
+        words = {n for n in range(len(columns)) if any(isinstance(row[n], (str, list, dict)) for row in rows)}
         write(WRITERS.get(form, text_table)(columns, cells, words), output)
 
 

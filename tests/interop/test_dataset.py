@@ -133,6 +133,10 @@ def test_sql_counts_what_the_records_hold(tree: ResultsTree, tmp_path: Path) -> 
     ended = CliRunner().invoke(cli, ["query", sql, "--store", store, "--format", "json", "--most", "2"])
     assert json.loads(ended.stdout) == [{"a": None, "a_2": [1.5]}] * 2
     assert "only the first 2 rows" in ended.stderr
+    ended = CliRunner().invoke(cli, ["query", "SELECT card FROM conversations LIMIT 1", "--store", store])
+    assert len(ended.stdout.splitlines()) == 2
+    assert len(ended.stdout.splitlines()[1]) == 60
+    assert "cells are cut" in ended.stderr
     before = bytes_below(tmp_path)
     secret = tmp_path / "secret.txt"
     for sql in (
