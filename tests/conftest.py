@@ -89,12 +89,18 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
 
 
 LONGEST = (
-    "site/test_site_board_browser.py",
+    "site/test_site_kinds_browser.py",
     "site/test_site_browser.py",
+    "site/test_site_board_browser.py",
+    "site/test_site_reading_browser.py",
+    "site/test_site_layout_browser.py",
+    "site/test_site_readers_browser.py",
+    "site/test_site_human_browser.py",
+    "site/test_site_search_browser.py",
+    "site/test_site_sound_browser.py",
     "cluster/test_cluster_runs.py",
     "local/test_embedded.py",
     "site/test_site_build.py",
-    "site/test_site_layout_browser.py",
     "site/test_site_rescore.py",
     "cli/test_cli_topics.py",
     "agreement/test_agreement_study.py",
@@ -114,7 +120,10 @@ LONGEST = (
     "scores/test_scores_components.py",
     "audit/test_audit_protocols.py",
 )
-"""Files that take longest. They start first, so that no worker is left alone with one of them at the end."""
+"""Files that take longest. They start first, so that no worker is left alone with one of them at the end.
+
+Those in a browser come one after the other, because each worker then starts it once.
+"""
 
 
 def pytest_collection(session: pytest.Session) -> None:

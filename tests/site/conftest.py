@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Iterator
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,7 +26,7 @@ from tests.synthetic_pairs import add_comparisons
 from tests.tiny import CARD, SITUATION, SUITE, TEMPLATES
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Dialog, Request
+    from playwright.sync_api import Browser, Dialog, Playwright, Request
 
 
 RESAMPLES = 100
@@ -168,31 +169,70 @@ def _make_full(root: Path) -> None:
     )
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    sync_api = pytest.importorskip("playwright.sync_api", reason="Playwright for Python is not installed")
-    with sync_api.sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=str(CHROMIUM), args=FLAGS.split())
-        yield started
-        started.close()
+class _Chromium:
+    """The browser of this process, and its pages by the options of their contexts.
+
+    Starting it takes more than a second and a window more than a page, so tests share it as long as the next
+    one needs it. Then it has to close: while it runs, nothing else in this process can run an event loop.
+    """
+
+    def __init__(self) -> None:
+        self.running = ExitStack()
+        self.browser: Browser | None = None
+        self.pages: dict[str, Watched] = {}
+
+    def started(self) -> Browser:
+        if self.browser is None:
+            sync_api = pytest.importorskip(
+                "playwright.sync_api", reason="Playwright for Python is not installed"
+            )
+            playwright: Playwright = self.running.enter_context(sync_api.sync_playwright())
+            self.browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=FLAGS.split())
+            self.running.callback(self.browser.close)
+        return self.browser
+
+    def close(self) -> None:
+        self.pages.clear()
+        self.browser = None
+        self.running.close()
 
 
-@pytest.fixture(scope="module")
-def opened(browser: Browser) -> Iterator[dict[str, Watched]]:
-    """Pages by the options of their contexts. A window costs more than a page, so tests take turns in it."""
-    pages: dict[str, Watched] = {}
-    yield pages
-    for watched in pages.values():
-        watched.page.context.close()
+_CHROMIUM = _Chromium()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(nextitem: pytest.Item | None) -> None:
+    """Close the browser unless the next test needs it."""
+    if nextitem is None or nextitem.get_closest_marker("browser") is None:
+        _CHROMIUM.close()
+
+
+@pytest.fixture(scope="session")
+def other_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A site with boards of the other protocols: spoken, long, probes, version 1, human likeness."""
+    return made_once(tmp_path_factory, "other-kinds", _make_others) / "site"
+
+
+def _make_others(root: Path) -> None:
+    from tests.site.other_sites import make_other_site
+
+    _CHROMIUM.close()  # some conversations are played, in an event loop
+    make_other_site(root)
 
 
 @pytest.fixture
-def watch(browser: Browser, opened: dict[str, Watched], request: pytest.FixtureRequest) -> Watched:
+def browser() -> Browser:
+    """Chromium."""
+    return _CHROMIUM.started()
+
+
+@pytest.fixture
+def watch(browser: Browser, request: pytest.FixtureRequest) -> Watched:
     """An empty page; parametrise indirectly with options of its context."""
     options = {"viewport": {"width": 1280, "height": 900}, **getattr(request, "param", {})}
-    watched = opened.get(repr(options))
+    watched = _CHROMIUM.pages.get(repr(options))
     if watched is None:
-        watched = opened[repr(options)] = _watched_page(browser, options)
+        watched = _CHROMIUM.pages[repr(options)] = _watched_page(browser, options)
     watched.base = ""  # until the test sets it, nothing that is asked for is a fault
     page = watched.page
     page.goto("about:blank")

@@ -12,10 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.sharing import made_once
 from tests.site.browsing import BROWSER, READY, SCHEMES, Axe, Watched
 from tests.site.kinds import kind, representatives
-from tests.site.other_sites import make_other_site
 
 pytestmark = BROWSER
 
@@ -33,15 +31,11 @@ PAPER = 718
 """Width of an A4 page between the margins of the browser, in pixels."""
 
 
-@pytest.fixture(scope="module")
-def others(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return made_once(tmp_path_factory, "other-kinds", make_other_site) / "site"
-
-
+@pytest.mark.parametrize("watch", [{"reduced_motion": "reduce"}], indirect=True)
 def test_every_kind_of_page_is_accessible_and_shows_all_of_itself(
-    others: Path, small_site: Path, full_root: Path, study_root: Path, watch: Watched
+    other_site: Path, small_site: Path, full_root: Path, study_root: Path, watch: Watched
 ) -> None:
-    pages = representatives([small_site, full_root / "site", others, study_root / "site"])
+    pages = representatives([small_site, full_root / "site", other_site, study_root / "site"])
     assert len(pages) > 40
     assert "people/*/index.html" in {kind(name) for _, name in pages}
     axe = Axe(watch.page)
@@ -53,7 +47,7 @@ def _faults(watch: Watched, axe: Axe, site: Path, name: str) -> Iterator[object]
     page = watch.page
     page.evaluate("document.documentElement.hidden = true")  # so that changes of the window cost nothing
     page.set_viewport_size({"width": 1280, "height": 900})
-    page.emulate_media(media="screen", color_scheme=SCHEMES[0], reduced_motion="reduce")
+    page.emulate_media(media="screen", color_scheme=SCHEMES[0])
     watch.base = f"{site.as_uri()}/"
     watch.open(name)
     if page.locator(".md-header").count() and page.eval_on_selector(".md-header", POSITION) != "sticky":

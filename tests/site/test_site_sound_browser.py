@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.sharing import made_once
 from tests.site.browsing import BROWSER, ready
-from tests.site.other_sites import make_other_site
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -24,22 +22,16 @@ LOADED = """() => Promise.all([...document.querySelectorAll("audio")].map(sound 
 })))"""
 
 
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A site with a recorded player's two answers, an MP3 and a FLAC."""
-    return made_once(tmp_path_factory, "other-kinds", make_other_site) / "site"
-
-
 @pytest.mark.parametrize(("scene", "seconds"), [("keeper.storm", [2.0]), ("crier.plums", [1.0, 1.5])])
 def test_a_page_plays_its_own_sound_under_its_policy(
-    site: Path, browser: Browser, scene: str, seconds: list[float]
+    other_site: Path, browser: Browser, scene: str, seconds: list[float]
 ) -> None:
     page = browser.new_page()
     said: list[str] = []
     asked: list[str] = []
     page.on("console", lambda message: said.append(message.text))
     page.on("request", lambda request: asked.append(request.url))
-    page.goto((site / f"boards/spoken/en/players/tape/{scene}.html").as_uri())
+    page.goto((other_site / f"boards/spoken/en/players/tape/{scene}.html").as_uri())
     ready(page)
     assert not [url for url in asked if "/audio/" in url]
     assert page.evaluate(LOADED) == pytest.approx(seconds, abs=0.1)
