@@ -51,7 +51,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> ResultsTree:
 
 
 @pytest.fixture(scope="module")
-def site(tree: ResultsTree, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def site(no_charts: None, tree: ResultsTree, tmp_path_factory: pytest.TempPathFactory) -> Path:
     output = tmp_path_factory.mktemp("numbers-site") / "site"
     build_site(tree, output=output)
     return output / FOLDER
@@ -123,8 +123,11 @@ def test_the_audit_page_shows_the_steps_to_the_score(tree: ResultsTree, site: Pa
         assert sorted(table) == sorted(f"{score:.6f}" for score in scores.values())
 
 
+@pytest.mark.usefixtures("no_charts")
 def test_a_changed_score_in_a_record_changes_the_score(tree: ResultsTree, tmp_path: Path) -> None:
-    shutil.copytree(tree.root, tmp_path / "results")
+    for player in ("player-01", "player-02"):
+        folder = f"synthetic/en/{player}"
+        shutil.copytree(tree.root / folder, tmp_path / "results" / folder)
     before = recomputed.board(tmp_path / "results/synthetic/en")["player-01"]["score"]
     path = next((tmp_path / "results/synthetic/en/player-01/judgements").glob("*/*.json"))
     record = json.loads(path.read_text(encoding="utf-8"))
