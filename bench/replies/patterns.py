@@ -71,7 +71,7 @@ def pattern_fault(pattern: str) -> str:
 @cache
 def never_matched(pattern: str) -> str:
     """The letters of a pattern that normalised answers do not have, so that it may never match."""
-    if normalised(pattern) == pattern:
+    if (pattern.isascii() and pattern == pattern.lower()) or normalised(pattern) == pattern:
         return ""
     return "".join(sorted(filter(_never_in_answers, set(_ESCAPES.sub("", pattern)))))
 
@@ -190,4 +190,6 @@ def _times(token: str) -> tuple[int, int]:
 @cache
 def _characters(atom: str) -> frozenset[str]:
     """The characters of the sample that an atom such as ``a``, ``\\w`` or ``[^x]`` matches."""
+    if len(atom) == 1 and atom != ".":
+        return frozenset(atom if atom in _SAMPLE else "")
     return frozenset(re.compile(atom, re.DOTALL).findall(_SAMPLE))
