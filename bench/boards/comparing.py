@@ -259,7 +259,7 @@ def plan_comparisons(
     Raises CatalogError for an unknown name, a suite that cannot be compared, or fewer than two players.
     """
     catalog, tree = load_catalog(Path(models)), ResultsTree(Path(results), repeat=part.repeat)
-    suite = load_suite(prompts, suite_id)
+    suite = load_suite(prompts, suite_id, check=False)
     for judge in part.judges:
         catalog.model(judge, "judge")
     judges = once(part.judges) or suite.judges

@@ -9,7 +9,7 @@ import pytest
 
 from tests.cli.conftest import ALL, TALKS, Bench, models_asked
 from tests.scripted_server import Answer, ScriptedServer, Seen, completion, plausible
-from tests.tiny import Tiny, bytes_below, edit
+from tests.tiny import LANGUAGE, Tiny, bytes_below, edit
 
 
 def test_a_recorded_failure_is_a_result_and_stays(bench: Bench, tiny: Tiny, server: ScriptedServer) -> None:
@@ -209,3 +209,17 @@ def test_the_board_says_where_it_cannot_know_what_is_out_of_date(bench: Bench, d
     said = bench("board", "tiny", *done.options()).out
     assert "is unknown" in said
     assert "are out of date" not in said
+
+
+@pytest.mark.parametrize("words", [["board"], ["plan"], ["analyse"], ["run", "-p", "actor"]])
+def test_a_half_written_file_of_one_language_stops_no_other(
+    bench: Bench, done: Tiny, words: list[str]
+) -> None:
+    with done.suite_file.open("a", encoding="utf-8") as file:
+        file.write(LANGUAGE.format(language="de", characters='["anna"]', situations='["hello"]'))
+    broken = done.card_file.parents[1] / "de" / "anna.toml"
+    broken.parent.mkdir()
+    broken.write_text('char_name = "A', encoding="utf-8")
+    command, *more = words
+    assert bench(command, "tiny", "-l", "en", *more, *done.options()).status == 0
+    assert str(broken) in bench("plan", "tiny", "-l", "de", *done.options()).fault
