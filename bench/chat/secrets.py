@@ -33,7 +33,8 @@ _CREDENTIAL = re.compile(
 _MARKS = "\\&%"
 """Every escaped form of a character begins with one of these."""
 _SEPARATORS = " \t\n\r\"'`+,:>|*"
-_SPREAD = dict.fromkeys(map(ord, _SEPARATORS))
+_SPREAD = dict.fromkeys([*map(ord, _SEPARATORS), *range(32), 127])
+"""What :func:`_close` drops from ASCII text, for ``str.translate``."""
 _BLANK = (
     r"\x00-\x1f\x7f-\xa0\xad\u034f\u061c\u1680\u180b-\u180f\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\u3164"
     r"\ufe00-\ufe0f\ufeff\U000e0000-\U000e01ef"
@@ -216,12 +217,11 @@ def _pieces(secret: str, count: int) -> tuple[str, ...]:
 
 def _close(text: str) -> str:
     """``text`` without separators."""
-    text = _BLANKS.sub("", text)
     if text.isascii():
         return text.translate(_SPREAD)
     for char in _SEPARATORS:  # several times as fast as `translate` is for other letters
         text = text.replace(char, "")
-    return text
+    return _BLANKS.sub("", text)
 
 
 def without_in(value: Any, secrets: Iterable[str]) -> tuple[Any, int]:
