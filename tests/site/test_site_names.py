@@ -42,7 +42,7 @@ def test_home_shows_an_exchange_and_folds_demonstrations_into_one_box(
     assert any(reason in turn.reasons.values() for j in judgements for turn in j.turns)
     headings = [e.text.rstrip("¶") for e in page.tagged("h2")]
     assert headings[:3] == ["Card", "Chat", "Judges"]
-    assert headings[-2:] == ["What changed", "How to read a board"]
+    assert headings[-2:] == ["How to read a board", "What changed"]
 
 
 @pytest.fixture(scope="module")
