@@ -21,5 +21,5 @@ def of_long(short: int, full: int) -> int:
 
 def prepare() -> None:
     """Set the number of examples of property tests that do not say their own. Their time is not limited."""
-    settings.register_profile("tests", max_examples=of_long(30, 300), deadline=None)
+    settings.register_profile("tests", max_examples=of_long(20, 300), deadline=None)
     settings.load_profile("tests")

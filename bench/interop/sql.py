@@ -64,6 +64,7 @@ def query(folder: Path, sql: str, most: int | None = None) -> tuple[list[str], l
         duckdb.connect(config=CONFIG | {"temp_directory": spill}) as base,
     ):
         try:
+            base.execute("SET parquet_metadata_cache = true")  # else each query reads it again
             places = {name: "'" + str(path).replace("'", "''") + "'" for name, path in files.items()}
             for name, place in places.items():
                 base.execute(f"CREATE VIEW {name} AS SELECT * FROM read_parquet({place})")

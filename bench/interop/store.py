@@ -16,8 +16,9 @@ from bench.foreign import parquet_modules
 from bench.interop.dataset import MEANINGS, JudgesOf, Row, all_judges, rows_of, schema_of
 from bench.results import ResultsTree
 
-CHUNKS = {"conversations": 1_000, "scores": 50_000}
-"""Rows of a row group: as many as are in memory while a store is written, and are read to find one."""
+CHUNKS = {"conversations": 4_000, "scores": 50_000}
+"""Rows of a row group: as many as are in memory while a store is written, and are read to find one. With
+smaller groups, a query takes longer to read where they are."""
 
 
 def write_store(
