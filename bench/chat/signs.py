@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -54,6 +54,7 @@ _NOT_SEARCHED = _names("""
     messages request
 """)
 """What models and users wrote, and numbers."""
+_ERROR_NAMES = _names("error errors base_resp err")
 CODE_KEYS = _names("code type status error_code error_type status_code reason err_code err_type")
 MESSAGE_KEYS = _names("""
     message msg detail error_msg error_message status_msg error_description title description err_msg
@@ -87,13 +88,14 @@ def signs_in(body: Mapping[str, Any]) -> Signs:
             for name, value in _items(node):
                 if name in _NOT_SEARCHED:
                     continue
-                if side is None and name in ("error", "errors", "base_resp", "err"):
+                if side is None and name in _ERROR_NAMES:
                     if is_error(value):
                         errors.append(value)
                     continue
-                blocked = _blocked(name, value, side)
-                if blocked is not None:
-                    sides.add(blocked)
+                if side is not None or name in FILTER_FLAGS:
+                    blocked = _blocked(name, value, side)
+                    if blocked is not None:
+                        sides.add(blocked)
                 if isinstance(value, dict | list):
                     here: Side | None = "input" if _about_input(value) and side else FILTER_RESULTS.get(name)
                     deeper.append((value, side if side == "input" or here is None else here))
@@ -110,22 +112,15 @@ def _blamed(body: Mapping[str, Any]) -> Side | None:
     return "answer" if "assistant" in roles else "input" if roles else None
 
 
-def _items(node: object) -> Iterator[tuple[str, object]]:
+def _items(node: object) -> Sequence[tuple[str, object]]:
+    """The fields of ``node`` by name, as words; the items of a list have none."""
     if isinstance(node, dict):
-        for key, value in node.items():
-            yield _field(str(key)), value
-    elif isinstance(node, list):
-        for value in node:
-            yield "", value
-
-
-def _field(key: str) -> str:
-    """The name of a field as a word; the names that every body has are kept."""
-    return _known_field(key) if len(key) <= LONGEST_CODE else word(key)
+        return [(_name(key) if len(key) <= LONGEST_CODE else word(key), value) for key, value in node.items()]
+    return [("", value) for value in node] if isinstance(node, list) else ()
 
 
 @lru_cache(maxsize=512)
-def _known_field(key: str) -> str:
+def _name(key: str) -> str:  # most bodies have the same names
     return word(key)
 
 
