@@ -130,6 +130,9 @@ class EvidenceAudit:
             self.findings.add("orphan", path, "the conversation of this cell failed")
         elif is_stale(record, conversation):
             text = "the judged messages are not those of the conversation"
+            if record.origin is None:
+                again = f"{record.suite} -l {record.language} -p {record.player} -j {record.judge}"
+                text += f"; judge them again: `bench judge {again} --refresh-stale`"
             self.findings.add("conversation-changed", path, text, "conversation_sha256")
         else:
             self._check_verdict(record, conversation, path)
