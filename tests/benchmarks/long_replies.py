@@ -30,6 +30,7 @@ TEXTS = {
     "braces": '{"next_utterance": {"a": [',
     "thoughts": "<think>or not</think> <think>",
     "words": "and then he said that ",
+    "brackets": "[",
 }
 """What the text repeats."""
 MODELS = {"interrogator": "asker-1", "player": "bard-1", "judge": "strict-1"}
