@@ -83,8 +83,6 @@ def answer_from(content: bytes, messages: Sequence[Message], secrets: Iterable[s
     payload, count = without_in(payload, hidden)
     result = _answer_in(payload, text, messages, secrets)
     if isinstance(result, Answer):
-        if not hidden:
-            return result
         # A secret may be split among the parts of a message.
         texts = {name: value for name, value in result if isinstance(value, str) and name != "outcome"}
         texts, more = without_in(texts, hidden)
@@ -341,11 +339,7 @@ def _count(value: object) -> int | None:
 
 
 def _first_count(values: Mapping[str, Any], names: Iterable[str]) -> int | None:
-    for name in names:
-        value = values.get(name)
-        if value is not None and (count := _count(value)) is not None:
-            return count
-    return None
+    return next((n for name in names if (n := _count(values.get(name))) is not None), None)
 
 
 def _reason(value: object) -> str | None:

@@ -240,12 +240,12 @@ class Chat:
     @cached_property
     def _secrets(self) -> dict[str, tuple[str, ...]]:
         """What is searched for in prompts, by provider; only of those that have any."""
-        keys = {
-            name: p.api_key_env and self._environment.get(p.api_key_env)
-            for name, p in self.catalog.providers.items()
-        }
-        found = {name: searched(secrets_of(p, keys[name])) for name, p in self.catalog.providers.items()}
-        return {name: secrets for name, secrets in found.items() if secrets}
+        found: dict[str, tuple[str, ...]] = {}
+        for name, provider in self.catalog.providers.items():
+            key = self._environment.get(provider.api_key_env) if provider.api_key_env else None
+            if secrets := searched(secrets_of(provider, key)):
+                found[name] = secrets
+        return found
 
     async def _asked(self, prepared: Prepared) -> Reply:
         self.check_prompt(prepared.request)

@@ -92,10 +92,9 @@ def signs_in(body: Mapping[str, Any]) -> Signs:
                     if is_error(value):
                         errors.append(value)
                     continue
-                if side is not None or name in FILTER_FLAGS:
-                    blocked = _blocked(name, value, side)
-                    if blocked is not None:
-                        sides.add(blocked)
+                blocked = _blocked(name, value, side)
+                if blocked is not None:
+                    sides.add(blocked)
                 if isinstance(value, dict | list):
                     here: Side | None = "input" if _about_input(value) and side else FILTER_RESULTS.get(name)
                     deeper.append((value, side if side == "input" or here is None else here))
@@ -119,9 +118,7 @@ def _items(node: object) -> Sequence[tuple[str, object]]:
     return [("", value) for value in node] if isinstance(node, list) else ()
 
 
-@lru_cache(maxsize=512)
-def _name(key: str) -> str:  # most bodies have the same names
-    return word(key)
+_name = lru_cache(maxsize=512)(word)  # most bodies have the same fields
 
 
 def _blocked(name: str, value: object, side: Side | None) -> Side | None:

@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 
 # Else Pydantic looks for plugins in every package installed.
 os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
-# By default Python looks for garbage at every 700 new objects. While modules are loaded there is none.
+# By default Python looks for garbage after every 700 new objects, and finds none while modules are loading.
 gc.set_threshold(100_000)
 
 import click

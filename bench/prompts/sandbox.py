@@ -54,8 +54,6 @@ METHODS: dict[type, frozenset[str]] = {
 """Methods of built-in types that templates may call; other types have no methods that need a limit."""
 PADDING = frozenset({"batch", "center", "indent", "ljust", "rjust", "round", "slice", "zfill"})
 """Filters and methods that lengthen their input by a number that they are given."""
-GROWING = PADDING | {"format", "join", "replace", "sum", "tojson", "wordwrap"}
-"""Filters and methods whose result may be larger than their input."""
 MOST_PADDING = 10_000
 _FIELD = re.compile(r"%(?:\([^)]*\))?[^a-zA-Z%]*|\{[^}]*\}?")
 """A placeholder of ``'...' % value`` or ``'...'.format(value)``."""
@@ -76,13 +74,6 @@ class _Meter:
             size += 1 + len(value) if type(value) is str else _size(value, self.left)
         self.charge(size)
         return size
-
-    def weigh(self, value: object) -> None:
-        """Charge for one operation with ``value``, which most often is a text."""
-        if type(value) is str:
-            self.charge(len(value))
-        else:
-            self.spend(value)
 
     def charge(self, size: int) -> None:
         """Charge for one operation on values of a known size."""
@@ -115,10 +106,11 @@ def _size(value: object, most: int) -> int:
 
 
 def _size_of_texts(items: Collection[object], others: list[object]) -> int:
-    """The size of the texts among ``items``; the rest is added to ``others``."""
+    """The size of the texts among ``items``, and of None; the rest is added to ``others``."""
     texts = [item for item in items if type(item) is str]
-    others += [item for item in items if type(item) is not str and item is not None]
-    return len(texts) + sum(map(len, texts))
+    rest = [item for item in items if type(item) is not str and item is not None]
+    others += rest
+    return len(items) - len(rest) + sum(map(len, texts))
 
 
 def _check_growth(name: str, subject: Any, arguments: Sequence[Any], size: int) -> None:
@@ -153,15 +145,13 @@ def _check_growth(name: str, subject: Any, arguments: Sequence[Any], size: int) 
 
 def _metered(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     """The filter or test ``function``, charged for what goes in and comes out."""
-    grows = name in GROWING
 
     @wraps(function)  # keeps Jinja's marks, which say whether it is passed the context
     def metered(*args: Any, **kwargs: Any) -> Any:
         passed = 1 if hasattr(function, "jinja_pass_arg") else 0
         values = [list(value) if isinstance(value, Iterator) else value for value in args[passed:]]
         size = _METER.get().spend(*values, *kwargs.values())
-        if grows or size > LARGEST:
-            _check_growth(name, values[0], [*values[1:], *kwargs.values()], size)
+        _check_growth(name, values[0], [*values[1:], *kwargs.values()], size)
         result = function(*args[:passed], *values, **kwargs)
         if isinstance(result, Iterator):
             result = list(result)
@@ -264,14 +254,18 @@ def _counted(values: Iterable[Any]) -> Any:
 
 def _weighed(value: Any) -> Any:
     """A value that is compared, charged for its size."""
-    _METER.get().weigh(value)
+    _METER.get().spend(value)
     return value
 
 
 @pass_context  # so that Jinja does not call it while compiling
 def _shown(context: Context, value: Any) -> Any:
     """A value that is printed, charged for its size."""
-    _METER.get().weigh(value)
+    meter = _METER.get()
+    if isinstance(value, str):
+        meter.charge(len(value))
+    else:
+        meter.spend(value)
     return value
 
 
