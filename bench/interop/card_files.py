@@ -42,6 +42,10 @@ DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError, s
 """What reading a damaged or encrypted zip archive raises."""
 KEYWORDS = (b"ccv3", b"chara")
 """Keywords of the PNG chunks that hold a card, the preferred one first."""
+TEXT_CHUNKS = (b"tEXt", b"zTXt", b"iTXt")
+"""The specifications name the first. Programs that edit pictures rewrite it as one of the others."""
+MOST_ENCODED = MOST_CARD * 4 // 3
+TOO_LARGE = f"the card in this picture is larger than {MOST_CARD // 1_000_000} MB"
 
 
 def read_card(path: Path) -> dict[str, Any]:
@@ -131,19 +135,36 @@ def _from_png(file: BinaryIO, size: int) -> bytes:
 
 
 def _text_chunks(file: BinaryIO, size: int) -> Iterator[tuple[bytes, bytes]]:
-    """(keyword, text) of the ``tEXt`` chunks that may hold a card."""
+    """(keyword, text) of the text chunks that may hold a card."""
     for kind, _, length in _chunks(file, size):
-        if kind != b"tEXt":
-            continue
-        keyword, end, text = file.read(min(length, 80)).partition(b"\0")
+        start = file.read(min(length, 80)) if kind in TEXT_CHUNKS else b""
+        keyword, end, _ = start.partition(b"\0")
         if end and keyword.lower() in KEYWORDS:
-            if length > MOST_CARD * 4 // 3:
-                raise Unreadable(f"the card in this picture is larger than {MOST_CARD // 1_000_000} MB")
-            text += file.read(length - min(length, 80))
+            if length > MOST_ENCODED:
+                raise Unreadable(TOO_LARGE)
+            body = start + file.read(length - len(start))
             (stated,) = struct.unpack(">I", file.read(4).rjust(4, b"\0"))
-            if zlib.crc32(keyword + end + text, zlib.crc32(kind)) != stated:
+            if zlib.crc32(body, zlib.crc32(kind)) != stated:
                 raise Unreadable("the card in this picture is damaged (wrong checksum)")
-            yield keyword, text
+            yield keyword, _text_of(kind, body[len(keyword) + 1 :])
+
+
+def _text_of(kind: bytes, body: bytes) -> bytes:
+    """The text of a chunk, from what follows its keyword."""
+    if kind == b"tEXt":
+        return body
+    packed, text = kind == b"zTXt" or body[:1] == b"\1", body[1:]
+    if kind == b"iTXt":  # the method, the language, the translated keyword
+        text = body[2:].partition(b"\0")[2].partition(b"\0")[2]
+    if not packed:
+        return text
+    try:
+        text = zlib.decompressobj().decompress(text, MOST_ENCODED + 1)
+    except zlib.error:
+        raise Unreadable("the card in this picture is damaged (cannot be unpacked)") from None
+    if len(text) > MOST_ENCODED:
+        raise Unreadable(TOO_LARGE)
+    return text
 
 
 def _chunks(file: BinaryIO, size: int) -> Iterator[tuple[bytes, int, int]]:
@@ -231,7 +252,7 @@ def _png(held: dict[bytes, bytes], picture: bytes) -> bytes:
     made = [PNG]
     for kind, start, length in _chunks(io.BytesIO(picture), len(picture)):
         body = picture[start : start + length]
-        if kind != b"tEXt" or body.partition(b"\0")[0].lower() not in KEYWORDS:
+        if kind not in TEXT_CHUNKS or body.partition(b"\0")[0].lower() not in KEYWORDS:
             made.append(picture[start - 8 : start + length + 4])
         if kind == b"IHDR":
             made += [_chunk(b"tEXt", key + b"\0" + base64.b64encode(text)) for key, text in held.items()]

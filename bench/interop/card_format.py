@@ -6,11 +6,10 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Any
 
-from pydantic import BeforeValidator, Field
-
-from bench.foreign import AnyText, Foreign, Unreadable, checked
+from bench.foreign import Unreadable, checked
+from bench.interop.card_data import BookEntry, CardData, cleaned
 from bench.interop.card_dialects import translated
 from bench.suites import Card
 from bench.suites.languages import fallbacks
@@ -21,9 +20,7 @@ SPECS = {"chara_card_v2": 2, "chara_card_v3": 3}
 OURS = "dramaturg"
 """Key of ``extensions`` for what the community's format has no field for."""
 OWN_FIELDS = ("summary", "source", "style", "facts", "secrets", "unknown", "boundaries")
-LONGEST_NAME = 100
 LONGEST_SUMMARY = 200
-LONGEST_KEY = 100
 MOST_SHOWN = 8
 """Macros or keys that a note names, at most."""
 LABELS = {
@@ -56,123 +53,7 @@ _DEFAULTS: dict[str, Any] = {
 """Fields that version 3 requires."""
 _START = re.compile(r"<start>", re.IGNORECASE)
 _ORIGINAL = re.compile(r"\{\{original\}\}", re.IGNORECASE)
-_DECORATOR = re.compile(r"^@@+ *(\w+) *(.*)\n?", re.MULTILINE)
-_CONDITIONS = {
-    "activate_only_after",
-    "activate_only_every",
-    "additional_keys",
-    "dont_activate_after_match",
-    "exclude_keys",
-    "is_user_icon",
-}
-"""Decorators that keep an entry of the lorebook away although a key matches."""
-_MACRO = re.compile(r"\{\{.*?\}\}", re.DOTALL)
-_PATTERN = re.compile(r"[\\^$*+|()\[\]{}]|[\w.]\?\w")
-"""What makes a key of an entry with ``use_regex`` a regular expression: SillyTavern sets it always."""
-_SLASHED = re.compile(r"/.+/[a-z]*", re.DOTALL)
-_HIDDEN = re.compile(r"[^\S\n\t]*\r\n?|[\x00-\x08\x0b-\x1f\x7f]")
 _SENTENCE = re.compile(r"(?<=[.!?…。！？])\s")
-
-
-def _given(value: object) -> object:
-    return "" if value is None else value
-
-
-def _several(value: object) -> object:
-    return [] if value is None else value
-
-
-def _object(value: object) -> object:
-    return value if isinstance(value, dict) else {}
-
-
-Said = Annotated[AnyText, BeforeValidator(_given)]
-Many = Annotated[list[AnyText], BeforeValidator(_several)]
-Extensions = Annotated[dict[str, Any], BeforeValidator(_object)]
-"""Anything, as far as it is an object: some programs write an empty list."""
-
-
-class BookEntry(Foreign):
-    """An entry of a lorebook."""
-
-    keys: Many = Field(default_factory=list)
-    secondary_keys: Many = Field(default_factory=list)
-    content: Said = ""
-    enabled: bool | None = True
-    constant: bool | None = False
-    selective: bool | None = False
-    use_regex: bool | None = False
-    extensions: Extensions = Field(default_factory=dict)
-    insertion_order: float | None = 0
-
-    @property
-    def text(self) -> str:
-        """What the player reads: the content without decorators."""
-        return cleaned(_DECORATOR.sub("", cleaned(self.content)))
-
-    @property
-    def decorators(self) -> dict[str, str]:
-        """Its decorators with their values; of several with one name, the first."""
-        pairs = [(match[1], match[2].strip()) for match in _DECORATOR.finditer(cleaned(self.content))]
-        return dict(reversed(pairs))
-
-    @property
-    def always(self) -> bool:
-        """Whether it enters without a key."""
-        return bool(self.constant) or "activate" in self.decorators
-
-    def usable(self, greeting: int) -> bool:
-        """Whether it can enter a talk that opens with this greeting."""
-        told = self.decorators
-        off = self.enabled is False or ("dont_activate" in told and "activate" not in told)
-        return bool(self.text) and not off and told.get("is_greeting", str(greeting)) == str(greeting)
-
-    @property
-    def words(self) -> list[str]:
-        """Those of its keys that are words and no regular expressions."""
-        keys = [key for key in map(cleaned, self.keys) if 0 < len(key) <= LONGEST_KEY]
-        patterns = [
-            key
-            for key in keys
-            if _SLASHED.fullmatch(key) or (self.use_regex and _PATTERN.search(_MACRO.sub("", key)))
-        ]
-        return [key for key in dict.fromkeys(keys) if key not in patterns]
-
-
-class Book(Foreign):
-    """A lorebook: entries that enter the prompt when the talk mentions their keys."""
-
-    entries: Annotated[list[BookEntry], BeforeValidator(_several)] = Field(default_factory=list)
-    scan_depth: float | None = None
-
-
-class CardData(Foreign):
-    """What a card of any version says, as far as it is used here."""
-
-    name: Said = ""
-    nickname: Said = ""
-    description: Said = ""
-    personality: Said = ""
-    scenario: Said = ""
-    first_mes: Said = ""
-    mes_example: Said = ""
-    system_prompt: Said = ""
-    post_history_instructions: Said = ""
-    alternate_greetings: Many = Field(default_factory=list)
-    character_book: Book | None = None
-    tags: Many = Field(default_factory=list)
-    creator: Said = ""
-    extensions: Extensions = Field(default_factory=dict)
-
-    @property
-    def called(self) -> str:
-        """The name that the character has in a talk."""
-        return " ".join(cleaned(self.nickname or self.name).split())[:LONGEST_NAME]
-
-    @property
-    def greetings(self) -> list[str]:
-        """The first message and its alternates."""
-        return [cleaned(text) for text in (self.first_mes, *self.alternate_greetings)]
 
 
 @dataclass(frozen=True)
@@ -196,7 +77,7 @@ def upgraded(card: dict[str, Any]) -> dict[str, Any]:
         raise Unreadable(f"unknown kind of card {spec!r:.60}", "spec")
     if spec is None and not isinstance(data, dict):
         root, data = {}, translated(card)
-        if not isinstance(data.get("name"), str):
+        if not isinstance(data.get("name"), str | int):
             raise Unreadable("not a character card: it has neither 'data' nor 'name'")
     elif isinstance(data, dict):
         root = card
@@ -215,11 +96,6 @@ def upgraded(card: dict[str, Any]) -> dict[str, Any]:
 def read_data(card: dict[str, Any]) -> CardData:
     """The fields of a version 3 card that are used here. Raises Unreadable with the place of a fault."""
     return checked(CardData, card["data"], "data")
-
-
-def cleaned(text: str) -> str:
-    """``text`` with Unix line ends, without control characters and blank ends."""
-    return _HIDDEN.sub(lambda match: "\n" if "\r" in match[0] else "", text).strip()
 
 
 def card_fields(data: CardData, choices: Choices, language: str = "en") -> tuple[dict[str, Any], list[str]]:
@@ -327,7 +203,7 @@ def lorebook_of(data: CardData, entries: list[BookEntry], notes: list[str]) -> I
         if not keys:
             left += 1
             continue
-        if (entry.selective and any(map(cleaned, entry.secondary_keys))) or _CONDITIONS & {*entry.decorators}:
+        if entry.conditional:
             freed.append(keys[0])
         made: dict[str, Any] = {"keys": keys, "content": entry.text}
         own = entry.extensions.get("scan_depth")

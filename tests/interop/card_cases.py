@@ -70,13 +70,23 @@ V3: dict[str, Any] = {
 LONG_NAME: dict[str, Any] = V1 | {"name": " Käpt'n\x00 Holm" * 30, "creation_date": 12345678901234567890}
 
 
-def png(*chunks: tuple[str, bytes], late: bool = False, padding: int = 0) -> bytes:
-    """A picture of one pixel with text chunks, before or after its data."""
+def png(*chunks: tuple[str, bytes], late: bool = False, padding: int = 0, kind: str = "tEXt") -> bytes:
+    """A picture of one pixel with text chunks, before or after its data.
+
+    ``kind``: that of the text chunks; ``iTXz`` stands for a packed ``iTXt``.
+    """
+    before, pack = {
+        "tEXt": (b"\0", bytes),
+        "zTXt": (b"\0\0", zlib.compress),
+        "iTXt": (b"\0\0\0en\0Karte\0", bytes),
+        "iTXz": (b"\0\1\0\0\0", zlib.compress),
+    }[kind]
 
     def chunk(kind: bytes, body: bytes) -> bytes:
         return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
 
-    texts = [chunk(b"tEXt", keyword.encode() + b"\0" + text) for keyword, text in chunks]
+    name = b"iTXt" if kind == "iTXz" else kind.encode()
+    texts = [chunk(name, keyword.encode() + before + pack(text)) for keyword, text in chunks]
     data = [chunk(b"IDAT", zlib.compress(b"\0\0\0\0")), chunk(b"prVt", bytes(padding))]
     parts = [*data, *texts] if late else [*texts, *data]
     head = chunk(b"IHDR", struct.pack(">IIBBBBB", 1, 1, 8, 2, 0, 0, 0))

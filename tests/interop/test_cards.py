@@ -28,6 +28,9 @@ GOOD: dict[str, Callable[[], bytes]] = {
     "v2.png": lambda: png(("chara", b64(V2))),
     "v3.png": lambda: png(("chara", b64({"name": "the old one"})), ("ccv3", b64(V3))),
     "late.png": lambda: png(("ccv3", b64(V3)), late=True),
+    "v3-packed.png": lambda: png(("chara", b64({"name": "the old one"})), ("ccv3", b64(V3)), kind="zTXt"),
+    "v3-unicode.png": lambda: png(("ccv3", b64(V3)), kind="iTXt"),
+    "packed-unicode.png": lambda: png(("chara", b64(V2)), kind="iTXz"),
     "large.png": lambda: png(("ccv3", b64(V3)), padding=50_000_000),
     "v3.charx": lambda: charx(json.dumps(V3).encode()),
     "ours.png": lambda: card_bytes(V3, "png"),
@@ -199,6 +202,45 @@ def test_cards_in_the_formats_of_other_programs_are_read(prompts: Path, name: st
     assert card.system_prompt == "A ferryman.\n\nSzenario: Night."
     assert (card.initial_message, card.example_prompt) == ("Moin.", "{{char}}: Ja.")
     assert [entry.content for entry in card.lorebook] == ["Blue."] * (name == "agnaistic")
+
+
+@pytest.mark.parametrize("kind", ["tEXt", "zTXt", "iTXt"])
+def test_an_export_leaves_no_old_card_in_the_picture(prompts: Path, kind: str) -> None:
+    _, path, _ = imported(prompts, "a.png", png(("ccv3", b64(V3)), ("Comment", b"x"), kind=kind))
+    output = export_card([path.parents[2]], "de", path.stem, prompts.parent / "out.png")
+    assert (output.read_bytes().count(b"ccv3\0"), output.read_bytes().count(b"Comment\0")) == (1, 1)
+
+
+def test_a_value_of_another_type_is_read_and_kept(prompts: Path) -> None:
+    entries = {
+        "0": {"keys": "lamp, light", "content": "Blue.", "insertion_order": "2", "enabled": "true"},
+        "1": {"keys": [1999], "content": "A year.", "insertion_order": 1, "enabled": 1, "selective": "false"},
+        "2": {"keys": ["off"], "content": "Off.", "enabled": "False"},
+    }
+    book = {"scan_depth": "3", "entries": entries}
+    data = V1 | {"name": 26, "tags": "sea, night", "creator": 1.5, "character_book": book, "extensions": []}
+    card, path, _ = imported(prompts, "a.json", json.dumps(data).encode())
+    assert (card.char_name, card.tags, card.source) == ("26", ("sea", "night"), "Character card by 1.5")
+    assert [(e.keys, e.content, e.scan_depth) for e in card.lorebook] == [
+        (("1999",), "A year.", 3),
+        (("lamp", "light"), "Blue.", 3),
+    ]
+    back = read_card(export_card([path.parents[2]], "de", path.stem, prompts.parent / "x.json"))
+    assert {key: back["data"][key] for key in data} == data
+
+
+def test_conditions_that_a_key_no_longer_has_are_named(prompts: Path) -> None:
+    conditions: dict[str, dict[str, Any]] = {
+        "case": {"case_sensitive": True},
+        "inner": {"extensions": {"case_sensitive": True}},
+        "chance": {"extensions": {"probability": 30, "useProbability": True}},
+        "plain": {"extensions": {"probability": 100, "useProbability": True, "case_sensitive": None}},
+        "unused": {"extensions": {"probability": 30, "useProbability": False}},
+    }
+    entries = [{"keys": [key], "content": "x", **more} for key, more in conditions.items()]
+    data = V1 | {"character_book": {"entries": entries}}
+    _, _, notes = imported(prompts, "a.json", json.dumps(data).encode())
+    assert [note.rpartition(": ")[2] for note in notes] == ["'case', 'inner', 'chance'"]
 
 
 def test_pictures_come_back_in_the_kind_of_file_that_they_came_in(prompts: Path) -> None:

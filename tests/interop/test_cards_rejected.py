@@ -47,6 +47,9 @@ BAD: dict[str, tuple[bytes | Callable[[], bytes], str]] = {
     "text.charx": (b"not a zip", "neither"),
     "plain.png": (png(("comment", b"hello")), "no card in this picture"),
     "cut.png": (png(("ccv3", b64(V3)))[:300], "truncated"),
+    "bomb.png": (lambda: png(("chara", b"A" * 60_000_000), kind="zTXt"), "larger than 8 MB"),
+    "unicode-bomb.png": (lambda: png(("ccv3", b"A" * 60_000_000), kind="iTXz"), "larger than 8 MB"),
+    "unpacked.png": (png(("ccv3", b64(V3)), kind="zTXt").replace(b"\0\0x", b"\0\0y"), "damaged"),
     "flipped.png": (png(("ccv3", b64(V3))).replace(b"ccv3\0ey", b"ccv3\0EY"), "checksum"),
     "base64.png": (png(("ccv3", b"%%%")), "base64"),
     "utf16.json": (json.dumps(V1, ensure_ascii=False).encode("utf-16"), ""),
@@ -65,7 +68,7 @@ BAD: dict[str, tuple[bytes | Callable[[], bytes], str]] = {
     "spec.json": (json.dumps(V3 | {"spec": "chara_card_v9"}).encode(), "unknown kind"),
     "nameless.json": (json.dumps(V1 | {"name": " "}).encode(), "no name"),
     "empty.json": (json.dumps({"name": "n"}).encode(), "says nothing"),
-    "typed.json": (json.dumps(V1 | {"description": 5}).encode(), "data.description"),
+    "typed.json": (json.dumps(V1 | {"description": ["x"]}).encode(), "data.description"),
     "huge.json": (b'{"name": "' + b"a" * 9_000_000 + b'"}', "larger than"),
 }
 
