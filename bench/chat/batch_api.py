@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from time import time
 from typing import Any
+from typing import Protocol as Interface
 
-from openai import APIConnectionError, APIStatusError, OpenAIError
-from openai.types import Batch
+import httpx2
+from openai import APIConnectionError, APIStatusError, Omit, OpenAIError, omit
 
 from bench.catalog import Provider
 from bench.chat.endpoint import LARGEST_ANSWER, new_client
@@ -27,6 +28,9 @@ CLOCK_SKEW = 86_400.0
 
 CHUNK = 2**16
 """Bytes of a result file that are read at once."""
+
+
+UNEXPECTED = "unexpected answer; does the provider have OpenAI's Batch API?"
 
 
 class BatchTrouble(Exception):
@@ -63,70 +67,96 @@ class BatchApi:
                 f"{shown_url(provider.base_url)!r} has no Batch API", where=f"provider {name}"
             )
         self.secrets = secrets_of(provider, key)
-        self._client = new_client(provider, provider.base_url, key, bounded=False)
+        self._client = new_client(provider, provider.base_url, key)
+        self._downloads = new_client(provider, provider.base_url, key, bounded=False)
 
     async def __aenter__(self) -> BatchApi:
         return self
 
     async def __aexit__(self, *exc: object) -> None:
         await self._client.close()
+        await self._downloads.close()
 
     async def upload(self, name: str, data: bytes) -> str:
         """Upload the lines of a batch; returns the file's id."""
         with self._errors():
             file = (name, data, "application/jsonl")
-            return (await self._client.files.create(file=file, purpose="batch", timeout=600)).id
+            files = self._client.files.with_raw_response
+            uploaded = _object_in(await files.create(file=file, purpose="batch", timeout=600))
+        return _text_at(uploaded, "id")
 
     async def create(self, file_id: str, token: str) -> BatchView:
         """Create a batch from an uploaded file. After BatchTrouble it may still exist (:meth:`find`)."""
         with self._errors():
-            batch = await self._client.batches.create(
+            batch = await self._client.batches.with_raw_response.create(
                 input_file_id=file_id,
                 endpoint="/v1/chat/completions",
                 completion_window="24h",
                 metadata={TOKEN_KEY: token},
             )
-        return self._view(batch)
+        return self._view(_object_in(batch))
 
     async def find(self, token: str, since: float) -> BatchView | None:
         """The batch with ``token``, created after ``since`` (Unix time); None without one."""
-        with self._errors():
-            async for batch in self._client.batches.list(limit=100):  # newest first
-                if (batch.metadata or {}).get(TOKEN_KEY) == token:
+        after: str | Omit = omit
+        while True:
+            with self._errors():
+                batches = self._client.batches.with_raw_response
+                page = _object_in(await batches.list(limit=100, after=after))
+            if not isinstance(page.get("data"), list):
+                raise BatchTrouble(UNEXPECTED)  # not the same as no batches: one would be paid for twice
+            last = after
+            for batch in map(_object, page["data"]):  # newest first
+                if _object(batch.get("metadata")).get(TOKEN_KEY) == token:
                     return self._view(batch)
-                if batch.created_at < since - CLOCK_SKEW:
-                    break
-        return None
+                created = batch.get("created_at")
+                if isinstance(created, int | float) and created < since - CLOCK_SKEW:
+                    return None
+                last = _text_at(batch, "id")
+            if page.get("has_more") is not True or last == after:
+                return None
+            after = last
 
     async def retrieve(self, batch_id: str) -> BatchView:
         """The batch's current progress."""
         with self._errors():
-            return self._view(await self._client.batches.retrieve(batch_id))
+            batch = await self._client.batches.with_raw_response.retrieve(batch_id)
+        return self._view(_object_in(batch))
 
     async def lines(self, file_id: str) -> AsyncIterator[dict[str, Any]]:
-        """The JSON objects in a result file; other lines, and those that are too long, are skipped."""
+        """The results in a result file; other lines, and those that are too long, are skipped.
+
+        Raises BatchTrouble for a file with nothing but other lines, such as a proxy's error page.
+        """
+        read = found = 0
         with self._errors():
-            content = self._client.files.with_streaming_response.content(file_id, timeout=600)
+            content = self._downloads.files.with_streaming_response.content(file_id, timeout=600)
             async with content as response:
                 async for line in lines_of(response.iter_bytes(CHUNK), LARGEST_ANSWER):
+                    read += bool(line.strip())
                     try:
                         data = json.loads(line)
                     except (ValueError, RecursionError):
                         continue
-                    if isinstance(data, dict):
+                    if isinstance(data, dict) and "custom_id" in data:
+                        found += 1
                         yield data
+        if read and not found:
+            raise BatchTrouble("a result file holds no results")
 
-    def _view(self, batch: Batch) -> BatchView:
-        counts = batch.request_counts
-        errors = (batch.errors.data if batch.errors else None) or []
-        messages = dict.fromkeys(e.message or e.code or "" for e in errors)
+    def _view(self, batch: Mapping[str, Any]) -> BatchView:
+        counts = _object(batch.get("request_counts"))
+        errors = _object(batch.get("errors")).get("data")
+        found = map(_object, errors if isinstance(errors, list) else [])
+        messages = dict.fromkeys(str(e.get("message") or e.get("code") or "") for e in found)
+        files = (batch.get("output_file_id"), batch.get("error_file_id"))
         return BatchView(
-            id=batch.id,
-            status=batch.status,
-            done=counts.completed if counts else 0,
-            failed=counts.failed if counts else 0,
-            total=counts.total if counts else 0,
-            files=tuple(f for f in (batch.output_file_id, batch.error_file_id) if f),
+            id=_text_at(batch, "id"),
+            status=_text_at(batch, "status").lower(),
+            done=_count(counts.get("completed")),
+            failed=_count(counts.get("failed")),
+            total=_count(counts.get("total")),
+            files=tuple(f for f in files if isinstance(f, str) and f),
             reason=shortened("; ".join(messages), self.secrets),
         )
 
@@ -147,11 +177,15 @@ class BatchApi:
         except (APIConnectionError, TimeoutError) as error:
             cause = error.__cause__ or error
             raise BatchTrouble(f"the connection was lost ({type(cause).__name__})") from None
+        except httpx2.DecodingError:
+            raise BatchTrouble("the answer is compressed and damaged") from None
+        except httpx2.HTTPError as error:  # while a file is read
+            raise BatchTrouble(f"the connection was lost ({type(error).__name__})") from None
         except OpenAIError as error:
             raise BatchTrouble(type(error).__name__) from None
 
     def _hint(self, fault: Fault, status: int) -> str:
-        if status == 401:
+        if status == 401 and self.provider.api_key_env:
             return f"Check the key in {self.provider.api_key_env}."
         if status == 404:
             return "Its files and batches may have been deleted, or belong to another key."
@@ -170,6 +204,40 @@ async def lines_of(chunks: AsyncIterator[bytes], longest: int) -> AsyncIterator[
             line += part[: longest + 1 - len(line)]
     if line and len(line) <= longest:
         yield bytes(line)
+
+
+class _Response(Interface):
+    """What the client returns as a raw response."""
+
+    @property
+    def content(self) -> bytes: ...
+
+
+def _object_in(response: _Response) -> dict[str, Any]:
+    """The JSON object in a response. Raises BatchTrouble for anything else."""
+    try:
+        data = json.loads(response.content)
+    except (ValueError, RecursionError):
+        data = None
+    if not isinstance(data, dict):
+        raise BatchTrouble(UNEXPECTED)
+    return data
+
+
+def _text_at(data: Mapping[str, Any], key: str) -> str:
+    """The text at ``key``. Raises BatchTrouble if there is none."""
+    text = data.get(key)
+    if not isinstance(text, str) or not text:
+        raise BatchTrouble(UNEXPECTED)
+    return text
+
+
+def _object(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _count(value: object) -> int:
+    return value if isinstance(value, int) and value >= 0 else 0
 
 
 def now() -> float:

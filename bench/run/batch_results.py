@@ -68,9 +68,11 @@ class BatchResults:
         if key in self._good:
             return
         response = line.get("response")
-        if isinstance(response, dict) and response.get("status_code") == 200:
+        if isinstance(response, dict) and response and str(response.get("status_code", 200)) == "200":
             messages = self._by_key[key].request.messages if key in self._by_key else ()
-            answer = answer_from(json.dumps(response.get("body")).encode(), messages, self._secrets)
+            body = response.get("body")
+            content = body if isinstance(body, str) else json.dumps(body)
+            answer = answer_from(content.encode(errors="replace"), messages, self._secrets)
             if isinstance(answer, Answer):
                 if key in self._by_key:
                     answer = within(answer, self._by_key[key].request.longest_text)
@@ -83,10 +85,10 @@ class BatchResults:
                 if len(self._waiting) >= MOST_IN_MEMORY:
                     self.store()
                 return
-        elif not isinstance(response, dict):
+        elif not response:
             fault = line.get("error")
             code = str(fault.get("code")) if isinstance(fault, dict) else ""
-            if code in ("batch_expired", "batch_cancelled"):
+            if code.lower() in ("batch_expired", "batch_cancelled"):
                 return
         self._bad.add(key)
 

@@ -235,6 +235,56 @@ def test_passing_troubles_are_waited_out(bench: Bench, talked: Tiny, server: Bat
     assert (len(server.batches), len(judgements(talked))) == (1, TALKS)
 
 
+NONSENSE = [
+    Answer("<html>busy</html>", headers={"content-type": "text/html"}),
+    Answer("null"),
+    Answer([]),
+    Answer({"id": 7, "status": [], "data": ["b"], "errors": ["e"], "request_counts": 1}),
+    Answer("not gzip", headers={"content-encoding": "gzip"}),
+    Answer("x" * 1000, way="reset_during"),
+]
+
+
+def test_answers_that_make_no_sense_are_waited_out(bench: Bench, talked: Tiny, server: BatchServer) -> None:
+    for kind in ("POST /files", "POST /batches", "GET /batches"):
+        server.troubles[kind] = list(NONSENSE)
+    ended = bench("judge", "tiny", *POLL, *talked.options())
+    assert ended.status == 0, ended.err
+    for path in (talked.root / "cache", talked.tree.player_folder("tiny", "en", "bard") / "judgements"):
+        shutil.rmtree(path)
+    for kind in ("GET /batches/ID", "GET /files/ID/content"):
+        server.troubles[kind] = list(NONSENSE)
+    ended = bench("judge", "tiny", *POLL, *talked.options())
+    assert ended.status == 0, ended.err
+    assert (len(server.batches), len(judgements(talked)), server.count) == (2, TALKS, 0)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"status_code": "200"},
+        {"status_code": None},
+        {"body": str},
+    ],
+    ids=["status as text", "no status", "body as text"],
+)
+def test_results_are_read_however_they_are_written(
+    bench: Bench, talked: Tiny, server: BatchServer, change: dict[str, Any]
+) -> None:
+    def rewrite(lines: list[str]) -> list[str]:
+        results = [json.loads(line) for line in lines]
+        for result in results:
+            response = result["response"]
+            response.update({key: json.dumps(response[key]) if v is str else v for key, v in change.items()})
+            result["response"] = {key: value for key, value in response.items() if value is not None}
+        return [json.dumps(result) for result in results]
+
+    server.rewrite = rewrite
+    ended = bench("judge", "tiny", *POLL, *talked.options())
+    assert ended.status == 0, ended.err
+    assert (len(judgements(talked)), server.count) == (TALKS, 0)
+
+
 @pytest.mark.parametrize(("status", "count"), [("expired", 3), ("cancelled", 1), ("failed", 0)])
 def test_a_batch_that_does_not_run_to_its_end_gives_what_it_has(
     bench: Bench, talked: Tiny, server: BatchServer, status: str, count: int
