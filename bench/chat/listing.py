@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
+import time
 from collections.abc import Sequence
 from urllib.parse import urlsplit
 
 import httpx2
 
 from bench.catalog import Catalog
-from bench.chat.secrets import fits_header, shown_url
+from bench.chat.secrets import Environment, fits_header, shown_url
 from bench.errors import ProviderError
 from bench.suites.new_models import NewModel, usable_id
 from bench.toml_entries import unknown_name
@@ -18,38 +18,58 @@ from bench.toml_entries import unknown_name
 MOST_BYTES = 4_000_000
 MOST_MODELS = 20
 """Entries that are made without naming the models."""
+LONGEST_NAME = 200
 SECONDS = 15.0
 ADDRESS = "Name the base address of an OpenAI-compatible server, such as http://127.0.0.1:8000/v1."
 
 
-def models_of_server(base_url: str, key: str | None = None, seconds: float = SECONDS) -> list[str]:
-    """Ids of the models that an OpenAI-compatible server offers, sorted. Raises ProviderError."""
+def models_of_server(
+    base_url: str, key: str | None = None, seconds: float = SECONDS, key_env: str = ""
+) -> list[str]:
+    """Ids of the models that an OpenAI-compatible server offers, sorted. Raises ProviderError.
+
+    Args:
+        base_url: Its base address.
+        key: The API key.
+        seconds: How long the server may be silent, and how long its answer may take.
+        key_env: The variable that should hold the key.
+    """
     if key is not None and not fits_header(key):
         fault = "the API key has characters that are not allowed in an HTTP header"
         raise ProviderError(fault, where=shown_url(base_url), hint="Set its variable to the key alone.")
     headers = {"Authorization": f"Bearer {key}"} if key else {}
     data = b""
+    end = time.monotonic() + seconds
     try:
         with httpx2.stream("GET", f"{base_url}/models", headers=headers, timeout=seconds) as answer:
             for chunk in answer.iter_bytes():
                 data += chunk
                 if len(data) > MOST_BYTES:
                     raise ProviderError("the list of models is too long", where=base_url)
+                if time.monotonic() > end:
+                    fault = f"the list of models takes longer than {seconds:g} seconds"
+                    raise ProviderError(fault, where=base_url, hint="Check the server.")
             status = answer.status_code
     except (httpx2.HTTPError, httpx2.InvalidURL) as error:
         fault = f"no answer: {type(error).__name__}"
         raise ProviderError(fault, where=base_url, hint="Start the server, or check the address.") from None
     if status in (401, 403):
         hint = "Name the environment variable with the API key: --key-env NAME."
+        if key_env:
+            hint = f"Set the environment variable {key_env}, or put it into .env."
         raise ProviderError(f"the server wants an API key (status {status})", where=base_url, hint=hint)
     try:
         listed = json.loads(data)["data"] if status == 200 else None
         names = sorted({entry["id"] for entry in listed}) if listed is not None else None
-        if names is not None and all(isinstance(name, str) and name.isprintable() for name in names):
+        if names is not None and all(map(_is_name, names)):
             return names
     except (ValueError, KeyError, TypeError, RecursionError):
         pass
     raise ProviderError(f"unexpected answer to /models (status {status})", where=base_url, hint=ADDRESS)
+
+
+def _is_name(value: object) -> bool:
+    return isinstance(value, str) and value.isprintable() and 0 < len(value.strip()) <= LONGEST_NAME
 
 
 def entries_of_server(
@@ -71,7 +91,8 @@ def entries_of_server(
     base = url.rstrip("/") if parts.path.strip("/") else f"{url.rstrip('/')}/v1"
     known = next((name for name, entry in catalog.providers.items() if entry.base_url == base), None)
     variable = key_env or (catalog.providers[known].api_key_env if known else None)
-    offered = models_of_server(base, os.environ.get(variable) if variable else None)
+    key = Environment().get(variable) if variable else None
+    offered = models_of_server(base, key, key_env=variable or "")
     for name in wanted:
         if name not in offered:
             raise unknown_name(name, offered, "model", base)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from bench.catalog import Catalog
 from bench.errors import CatalogError
-from bench.local.gguf import read_header
+from bench.local.gguf import ModelFileError, read_header
 from bench.suites.new_models import NewModel, usable_id
 
 _SIZE = re.compile(r"(?<![\d.])(\d+(?:\.\d+)?)\s*([MB])(?![a-z])", re.IGNORECASE)
@@ -18,8 +18,8 @@ _BILLIONS = {"M": 0.001, "B": 1.0}
 def entry_of_file(path: Path, catalog: Catalog) -> NewModel:
     """The entry for the GGUF file at ``path``: name, family, size, licence and SHA-256.
 
-    What the file does not say is left out, which reads as unknown. Raises ModelFileError for a damaged file,
-    CatalogError if no provider of the catalogue serves files.
+    What the file does not say is left out, which reads as unknown. Raises ModelFileError if it is damaged or
+    holds no language model, CatalogError if no provider of the catalogue serves files.
     """
     header = read_header(path)
     provider = next((name for name, entry in catalog.providers.items() if entry.embedded), None)
@@ -33,18 +33,20 @@ def entry_of_file(path: Path, catalog: Catalog) -> NewModel:
             " ".join("".join(c for c in value if c.isprintable()).split()) if isinstance(value, str) else ""
         )
 
+    if not said("architecture") or said("type") not in ("", "model"):  # such as an adapter
+        fault = f"a GGUF file of type {said('type') or 'unknown'}, and no language model"
+        raise ModelFileError(fault, where=str(path), hint="Name the file of the model itself.")
     folder = catalog.path.resolve().parent
     inside = path.resolve().is_relative_to(folder)
     with path.open("rb") as file:
         sha256 = hashlib.file_digest(file, "sha256").hexdigest()
-    architecture = said("architecture")
     values: dict[str, object] = {
         "provider": provider,
         "file": path.resolve().relative_to(folder).as_posix() if inside else str(path.resolve()),
         "sha256": sha256,
         "model": path.stem.lower(),
         "name": said("name") or path.stem,
-        "family": said("basename") or architecture or None,
+        "family": said("basename") or said("architecture"),
         "weights": "open",
         "licence": said("license") or None,
         "parameters_billion": _billions(said("size_label") or said("name") or path.stem),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -37,28 +38,36 @@ def add_models(
     """Append entries to the catalogue at ``path``, and return their ids.
 
     ``identity`` and ``name`` are for a single entry. A name that another model has gets the id too. Raises
-    CatalogError if an id is taken or unusable; then nothing is written.
+    CatalogError if an id is taken or unusable; then nothing is written. A provider whose name another one has
+    gets a number.
     """
     if len(models) > 1 and (identity or name):
         raise CatalogError("--id and --name are for one model", hint="Choose it with --model.")
     parts: list[str] = []
     added: list[str] = []
-    providers = set(catalog.providers)
+    providers: dict[str, object] = {
+        key: (known.base_url, known.api_key_env) for key, known in catalog.providers.items()
+    }
     names = Counter([*(str(new.model["name"]) for new in models), *(m.name for m in catalog.models.values())])
     for new in models:
         entry = dict(new.model) | ({"name": name} if name else {})
         key = identity or new.id
         if not name and names[str(entry["name"])] > 1:  # two versions of one model
             entry["name"] = f"{entry['name']} ({key})"
-        if key in catalog.models or key in added or not ENTRY_ID.fullmatch(key):
-            fault = (
-                f"model {key!r} already exists" if key in catalog.models else f"{key!r} is not a usable id"
+        if not ENTRY_ID.fullmatch(key):
+            raise CatalogError(
+                f"{key!r} is not a usable id", where=str(path), hint="Choose another with --id."
             )
-            raise CatalogError(fault, where=str(path), hint="Choose another with --id.")
-        provider = str(entry["provider"])
-        if new.new_provider and provider not in providers:
-            providers.add(provider)
-            parts.append(_table("providers", provider, new.new_provider, Provider))
+        if key in catalog.models or key in added:
+            hint = "Choose another with --id." if len(models) == 1 else "Add them one by one, with --id."
+            raise CatalogError(f"model {key!r} already exists", where=str(path), hint=hint)
+        if new.new_provider:
+            place = (new.new_provider["base_url"], new.new_provider.get("api_key_env"))
+            provider = _free_name(str(entry["provider"]), providers, place)
+            entry["provider"] = provider
+            if provider not in providers:
+                providers[provider] = place
+                parts.append(_table("providers", provider, new.new_provider, Provider))
         parts.append(_table("models", key, entry, Model))
         added.append(key)
     text = read_text(path).rstrip("\n") + "\n\n" + "\n".join(parts)
@@ -66,6 +75,12 @@ def add_models(
     write_atomically(path, text.encode())
     load_catalog(path)
     return added
+
+
+def _free_name(name: str, taken: Mapping[str, object], place: object) -> str:
+    """``name``, with a number if ``taken`` has it for another place."""
+    names = (name if number == 1 else f"{name}-{number}" for number in itertools.count(1))
+    return next(free for free in names if taken.get(free, place) == place)
 
 
 def _table(kind: str, name: str, values: Mapping[str, object], entry: type[Model] | type[Provider]) -> str:

@@ -18,6 +18,7 @@ import pytest
 from bench.catalog import Catalog, LocalFile, load_catalog
 from bench.errors import CatalogError
 from bench.local import LocalServers, ModelFileError, embedded, embedded_identity, gguf
+from bench.local.entries import entry_of_file
 from bench.local.gguf import read_header
 from bench.run.executing import by_file
 from bench.run.jobs import Job, Part, plan_suite
@@ -315,3 +316,15 @@ def test_a_bad_file_stops_the_first_call_with_one_line(whole: Path) -> None:
         servers.start(LocalFile(path=whole, sha256=SHA256))
     servers.stop_except(())
     assert sys.exc_info() == (None, None, None)
+
+
+def test_a_file_that_holds_no_language_model_gets_no_entry(tiny: Tiny) -> None:
+    with tiny.models.open("a", encoding="utf-8") as catalog:
+        catalog.write('[providers.here]\nbase_url = "embedded"\n')
+    file = tiny.root / "other.gguf"
+    adapter = text("general.type") + struct.pack("<I", 8) + text("adapter")
+    named = text("general.architecture") + struct.pack("<I", 8) + text("toy")
+    for pairs in ([], [named, adapter]):
+        file.write_bytes(gguf.MAGIC + struct.pack("<IQQ", 3, 0, len(pairs)) + b"".join(pairs) + b"\0" * 32)
+        with pytest.raises(gguf.ModelFileError, match="no language model"):
+            entry_of_file(file, tiny.catalog())
