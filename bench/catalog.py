@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Literal
@@ -264,6 +264,10 @@ def _sound_cost(tokens: int | None, sound: bool, price: Decimal | None, of_text:
     return None if price is None else tokens * price
 
 
+_SENT = {"model", "file", "sampling", "extra_body", "drop_parameters", "system_role", "json_schema"}
+"""The settings of a model that shape its requests."""
+
+
 class Catalog:
     """The providers and models of one models.toml."""
 
@@ -281,6 +285,21 @@ class Catalog:
     def provider_of(self, name: str) -> Provider:
         """The provider of the model called ``name``."""
         return self.providers[self.model(name).provider]
+
+    def twins(self, names: Iterable[str]) -> tuple[str, str] | None:
+        """Two of ``names`` that send the same requests, apart from a player's settings; None without any.
+
+        Equal requests are sent once, so one's replies are copies of the other's. With seeds, which differ
+        from entry to entry, no requests are equal.
+        """
+        known: dict[str, str] = {}
+        for name in names:
+            model, provider = self.model(name), self.provider_of(name)
+            if not provider.seed or "seed" in model.drop_parameters:
+                sent = f"{provider.base_url} {model.model_dump_json(include=_SENT)}"
+                if (first := known.setdefault(sent, name)) != name:
+                    return first, name
+        return None
 
     def recordings(self, name: str) -> Path | None:
         """The folder of the model's recordings; None for a model that is called."""

@@ -219,3 +219,35 @@ def test_a_player_is_described_as_the_catalog_says(tiny: Tiny) -> None:
 
 def test_what_is_not_set_is_not_sent(tiny: Tiny) -> None:
     assert tiny.catalog().model("bard").sampling.given() == {}
+
+
+@pytest.mark.parametrize(
+    ("change", "apart"),
+    [
+        ("", False),
+        ('licence = "other"', False),
+        ("sampling = { temperature = 0.9 }", True),
+        ("extra_body = { reasoning = { enabled = true } }", True),
+    ],
+)
+def test_judges_whose_replies_would_be_copies_of_each_other_are_refused(
+    tiny: Tiny, change: str, apart: bool
+) -> None:
+    entry = f'provider = "plain"\nmodel = "judge-1"\nname = "Judge"\n{change}\n'
+    plain = '\n[models.one]\nprovider = "plain"\nmodel = "judge-1"\nname = "Judge"\n'
+    tiny.models.write_text(f"{tiny.models.read_text()}{plain}\n[models.two]\n{entry}", encoding="utf-8")
+    protocol = tiny.protocol()
+    protocol.check_models([], ["one", "strict"])
+    if apart:
+        protocol.check_models([], ["one", "strict", "two"])
+        return
+    with pytest.raises(CatalogError, match="judges one and two are one model with one set of settings"):
+        protocol.check_models([], ["one", "strict", "two"])
+
+
+def test_seeds_tell_two_entries_of_one_judge_apart(tiny: Tiny) -> None:
+    entry = 'provider = "scripted"\nmodel = "strict-1"\nname = "Strict"\n'
+    tiny.models.write_text(f"{tiny.models.read_text()}\n[models.again]\n{entry}", encoding="utf-8")
+    tiny.protocol().check_models([], ["strict", "again"])
+    edit(tiny.models, "seed = true\n", "")
+    assert tiny.catalog().twins(["strict", "again"]) == ("strict", "again")

@@ -14,7 +14,7 @@ from bench.audit.reference import Reference
 from bench.audit.sounds import audit_sounds
 from bench.protocol_facts import facts_of
 from bench.protocols import reread
-from bench.records import Conversation, Judgement, messages_sha256, numbered
+from bench.records import Conversation, Judgement, messages_sha256, numbered, sha256_of
 from bench.results import ResultsTree
 from bench.results.facts import Tally, count_calls, standing_out
 from bench.scores.rules import is_stale
@@ -44,6 +44,8 @@ class Played:
     """By (character, situation, repeat)."""
     judged: set[tuple[str, str, int, str]] = field(default_factory=set)
     """(character, situation, repeat, judge)."""
+    replies: dict[str, Path] = field(default_factory=dict)
+    """SHA-256 of a cell and a judge's raw replies to the first judgement that holds them."""
 
 
 class EvidenceAudit:
@@ -136,6 +138,12 @@ class EvidenceAudit:
             self.findings.add("conversation-changed", path, text, "conversation_sha256")
         else:
             self._check_verdict(record, conversation, path)
+        if record.status == "ok" and record.raw:
+            same = sha256_of([record.character, record.situation, record.repeat, *record.raw])
+            first = played.replies.setdefault(same, path)
+            if first != path:
+                text = f"word for word the same as in {first.relative_to(self.tree.root).as_posix()}"
+                self.findings.add("duplicate-replies", path, text, "raw")
         self._note_redactions(record, path)
         self._check_against_suite(record, path, "stale-judgement")
         return record.origin is not None

@@ -53,6 +53,7 @@ CODES: dict[str, tuple[Severity, str]] = {
     "player-renamed": ("note", "a player was renamed, for the reason given"),
     "extra-repeat": ("note", "a repeat beyond those of the suite"),
     "duplicate-messages": ("warning", "two conversations have the same messages, word for word"),
+    "duplicate-replies": ("warning", "two judges gave the same replies to a conversation, word for word"),
     "not-canonical": ("warning", "the bytes differ from the canonical form"),
     "redacted": ("warning", "replies repeated an API key or other credential, which was removed"),
     "answers-cut": ("warning", "answers cut off at the token limit; only a note in a demonstration"),

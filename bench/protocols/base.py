@@ -118,6 +118,7 @@ class Protocol(Calls, ABC):
 
     def check_models(self, players: Iterable[str], judges: Iterable[str]) -> None:
         """Raise CatalogError if one of these models cannot do what the protocol asks of it."""
+        judges = tuple(judges)
         for name in (*players, *judges):
             if self.catalog.recordings(name) is not None:
                 raise CatalogError(
@@ -125,6 +126,17 @@ class Protocol(Calls, ABC):
                     where=f"suite {self.suite.id}: protocol {self.name}",
                     hint="Name a model that is called.",
                 )
+        self.check_apart(judges)
+
+    def check_apart(self, judges: Iterable[str]) -> None:
+        """Raise CatalogError if two judges would only copy each other."""
+        if twins := self.catalog.twins(judges):
+            raise CatalogError(
+                f"judges {' and '.join(twins)} are one model with one set of settings, so they would agree"
+                " perfectly: each reply of one is a copy of the other's",
+                where=f"suite {self.suite.id}",
+                hint="Leave one of them out, or give it other settings, such as a temperature.",
+            )
 
     # What each protocol defines
 

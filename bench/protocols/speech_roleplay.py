@@ -71,6 +71,8 @@ class SpeechRoleplay(ItemProtocol[Given]):
 
     def check_models(self, players: Iterable[str], judges: Iterable[str]) -> None:
         where = f"suite {self.suite.id}: protocol {self.name}"
+        judges = tuple(judges)
+        self.check_apart(judges)
         for name in judges:
             if not self.catalog.model(name).audio_input:
                 hint = f"Name another judge, or set audio_input = true in [models.{name!r}] if it hears."

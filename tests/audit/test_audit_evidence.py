@@ -137,6 +137,11 @@ def test_a_conversation_taken_over_word_for_word_is_said(audited: Audited) -> No
     assert audited.found("duplicate-messages") == [("bard/conversations/anna.hello.json", "messages")]
 
 
+def test_a_verdict_taken_over_word_for_word_is_said(audited: Audited) -> None:
+    audited.rewrite(audited.judgement.model_copy(update={"judge": "lenient"}))
+    assert audited.found("duplicate-replies") == [(JUDGEMENT, "raw")]
+
+
 def test_a_deleted_judgement_is_missing_and_the_board_differs(audited: Audited) -> None:
     audited.judgement_file.unlink()
     assert audited.found("missing-judgement") == [("bard/judgements/strict", "")]
