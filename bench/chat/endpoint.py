@@ -36,6 +36,7 @@ from bench.chat.limits import Limits
 from bench.chat.requests import ChatRequest
 from bench.chat.secrets import redacted, secrets_of, shown_url
 from bench.chat.waits import reset_in, wait_asked
+from bench.replies.reader import in_reader
 
 LARGEST_ANSWER = 8 * 2**20
 """Largest response body in bytes; reading stops there."""
@@ -122,7 +123,7 @@ class Endpoint:
         content = response.content
         if len(content) <= LONGEST_INLINE:
             return self._answer(content, request)
-        return await asyncio.to_thread(self._answer, content, request)  # it would block all other calls
+        return await in_reader(self._answer, content, request)  # here it would block all other calls
 
     def _answer(self, content: bytes, request: ChatRequest) -> Answer | Fault:
         result = answer_from(content, request.messages, self.secrets)

@@ -15,6 +15,7 @@ from bench.chat.requests import ChatRequest, Reply, Sound
 from bench.records import Call, Cell, Failure, Message, Outcome, Role, sha256_of
 from bench.replies import ReplyFault
 from bench.replies.objects import goes_on, reasoning_around
+from bench.replies.reader import in_reader
 from bench.replies.reasoning import separated
 from bench.suites import Suite
 
@@ -168,8 +169,8 @@ class Calls:
             )
             reply = await ask(request)
             parse = partial(tried, request, read=read)
-            long = len(reply.text) > LONGEST_INLINE  # parsing it would block all other calls
-            made = await in_thread(parse, reply) if long else parse(reply)
+            long = len(reply.text) > LONGEST_INLINE  # parsing it here would block all other calls
+            made = await in_reader(parse, reply) if long else parse(reply)
             tries.append(made)
             reply, fault = made.reply, made.fault
             if not fault and reply.outcome != "empty":

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import re
-import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
 _METHODS = ("search", "match", "fullmatch", "finditer", "findall", "sub", "subn", "split")
-
-_COMPILING = threading.Lock()
 
 
 class Later:
@@ -31,9 +28,7 @@ class Later:
     def __getattr__(self, name: str) -> Any:  # called until the methods are there
         if name not in _METHODS:
             raise AttributeError(name)
-        with _COMPILING:  # else all threads that read replies compile the same pattern at the same time
-            if name not in vars(self):
-                compiled = re.compile(self.pattern, self._flags)
-                for method in _METHODS:
-                    setattr(self, method, getattr(compiled, method))
-        return vars(self)[name]
+        compiled = re.compile(self.pattern, self._flags)
+        for method in _METHODS:
+            setattr(self, method, getattr(compiled, method))
+        return getattr(compiled, name)
