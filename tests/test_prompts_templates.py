@@ -35,10 +35,10 @@ def test_a_malformed_template_is_named_with_its_line(folder: Path) -> None:
 @pytest.mark.parametrize(
     "template", ["{{ nobody }}", "{{ turns + 'x' }}", "{{ turns / 0 }}", "{{ messages[99].content }}"]
 )
-def test_a_template_that_fails_is_named(folder: Path, template: str) -> None:
-    (folder / "judge.jinja").write_text(template, encoding="utf-8")
+def test_a_template_that_fails_is_named_with_its_line(folder: Path, template: str) -> None:
+    (folder / "judge.jinja").write_text(f"one\n{template}", encoding="utf-8")
     prompts = PromptSet(folder, "en", ROLES)
-    with pytest.raises(CatalogError, match=r"judge\.jinja: cannot be rendered") as caught:
+    with pytest.raises(CatalogError, match=r"judge\.jinja:2: cannot be rendered") as caught:
         prompts.judge(CARD, TALK)
     assert "\n" not in caught.value.line()
 

@@ -12,6 +12,7 @@ Templates are untrusted: see :mod:`bench.prompts.sandbox` for what they may do.
 from __future__ import annotations
 
 import hashlib
+import traceback
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -161,9 +162,16 @@ class PromptSet:
         except (TemplateError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
             raise CatalogError(
                 f"cannot be rendered: {error}",
-                where=str(self._paths[role]),
+                where=f"{self._paths[role]}{_line_of(error)}",
                 hint="Fix the template; bench/prompts/__init__.py lists the variables it gets.",
             ) from None
+
+
+def _line_of(error: BaseException) -> str:
+    """The line of a template that an error arose in, after a colon; empty if it is not known."""
+    frames = traceback.extract_tb(error.__traceback__)
+    lines = [frame.lineno for frame in frames if frame.filename == "<template>"]
+    return f":{lines[-1]}" if lines else ""
 
 
 @lru_cache(maxsize=1)

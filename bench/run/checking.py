@@ -15,11 +15,11 @@ from bench.errors import CatalogError
 from bench.prompts import PromptSet
 from bench.protocol_facts import facts_of
 from bench.protocols import protocol_for
-from bench.slugs import slug
+from bench.run.rehearsal import rehearse, templates_key
 from bench.suites import Card, Situation, SuiteEntry, read_suite, suite_files
 from bench.suites.drafts import UNFINISHED
 from bench.suites.layers import checked_language, entries_in, existing_layers, protocol_folders
-from bench.toml_entries import Entry, entry_faults, located, read_tables, read_toml, unknown_name
+from bench.toml_entries import Entry, checked_id, entry_faults, located, read_tables, read_toml, unknown_name
 
 _ENTRIES: dict[str, tuple[str, type[Entry]]] = {
     "characters": ("character", Card),
@@ -39,7 +39,7 @@ class CheckReport:
     def add(self, *faults: CatalogError) -> None:
         """Add faults; one that is known already, or has no line where the same file has one, is left out."""
         known = {fault.line() for fault in self.faults}
-        self.faults += [fault for fault in faults if fault.line() not in known]
+        self.faults += {fault.line(): fault for fault in faults if fault.line() not in known}.values()
 
     def add_of_other_files(self, faults: Sequence[CatalogError]) -> None:
         """Add those of ``faults`` whose file has none so far."""
@@ -109,6 +109,7 @@ def _check_catalog(models: Path, report: CheckReport) -> Catalog | None:
         named = tables.get(key)
         for name, data in named.items() if isinstance(named, dict) else ():
             report.add(*entry_faults(kind, data, str(models), text=text, table=(key, name)))
+            report.add(*_unusable_id(name, located(models, (key, name), text)))
             provider = data.get("provider") if key == "models" and isinstance(data, dict) else None
             providers = tables.get("providers")
             known = providers if isinstance(providers, dict) else {}
@@ -118,6 +119,13 @@ def _check_catalog(models: Path, report: CheckReport) -> Catalog | None:
     if not report.faults:
         report.add(first)
     return None
+
+
+def _unusable_id(name: str, where: str) -> Iterator[CatalogError]:
+    try:
+        checked_id(name, where)
+    except CatalogError as error:
+        yield error
 
 
 def _models_named(models: Path) -> Collection[str]:
@@ -163,8 +171,13 @@ def _names(
                 yield unknown_name(name, models, "model", located(path, (role, "models"), text))
     languages = tables.get("languages")
     for language, selection in languages.items() if isinstance(languages, dict) else ():
+        try:
+            checked_language(language, located(path, ("languages", language), text))
+        except CatalogError as error:
+            yield error
+            continue
         for kind, (what, _) in _ENTRIES.items():
-            known = entries_in(layers, kind, language) if slug(language) == language else {}
+            known = entries_in(layers, kind, language)
             for name in _list(selection, kind) if known else ():
                 if name not in known:
                     yield unknown_name(name, known, what, located(path, ("languages", language, kind), text))
@@ -187,6 +200,7 @@ def _check_protocols(
     folders = {path.parts[0] for path in templates}
     names = sorted(folders | protocols, key=lambda name: (name in protocols and facts_of(name).spoken, name))
     known = len(report.faults)
+    rehearsed: set[tuple[object, ...]] = set()
 
     def check(share: Sequence[str]) -> list[CatalogError]:
         for name in share:
@@ -195,7 +209,7 @@ def _check_protocols(
             path for layer in layers for name in share for path in (layer / name).glob("*.toml")
         ):
             if str(path) not in report.faulty():
-                _check_suite(path, layers, catalog, report)
+                _check_suite(path, layers, catalog, report, rehearsed)
         return report.faults[known:]
 
     found_there = beside(lambda: check(names[-1::-2]))
@@ -241,8 +255,17 @@ def _check_templates(layers: Sequence[Path], protocol: str, protocols: set[str],
                     report.add(error)
 
 
-def _check_suite(path: Path, layers: tuple[Path, ...], catalog: Catalog | None, report: CheckReport) -> None:
-    """Check what a suite and its protocol make of each language: items, options, judges."""
+def _check_suite(
+    path: Path,
+    layers: tuple[Path, ...],
+    catalog: Catalog | None,
+    report: CheckReport,
+    rehearsed: set[tuple[object, ...]],
+) -> None:
+    """Check what a suite and its protocol make of each language: items, options, judges, prompts.
+
+    ``rehearsed``: keys of templates that have been rendered; those of this suite are added.
+    """
     try:
         suite = read_suite(path, layers, check=False)
     except CatalogError as error:
@@ -252,8 +275,11 @@ def _check_suite(path: Path, layers: tuple[Path, ...], catalog: Catalog | None, 
         try:
             if catalog is None:
                 suite.language(language)
-            else:
-                protocol_for(suite, language, catalog)
+                continue
+            protocol = protocol_for(suite, language, catalog)
+            if (key := templates_key(protocol)) not in rehearsed:
+                rehearsed.add(key)
+                report.add_of_other_files(rehearse(protocol))
         except CatalogError as error:
             report.add_of_other_files([_in_file(fault, path) for fault in (error, *error.others)])
 

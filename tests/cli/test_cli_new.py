@@ -150,6 +150,9 @@ def test_check_lists_every_fault_with_file_and_line(bench: Bench, tiny: Tiny) ->
     edit(tiny.suite_file, '["strict"]', '["strct"]')
     edit(tiny.models, 'provider = "plain"', 'provider = "plan"')
     edit(tiny.models, 'name = "Lenient"\n', "")
+    with tiny.models.open("a", encoding="utf-8") as catalog:
+        catalog.write('[models."a/b"]\nprovider = "plain"\nmodel = "x"\nname = "x"\n')
+    edit(tiny.suite_file, "[languages.en]", "[languages.zz]\n[languages.en]")
     (tiny.prompts / "pingpong_v2" / "player.jinja").write_text("\n{% if %}", encoding="utf-8")
     started = time.perf_counter()
     ended = bench("check", *tiny.options())
@@ -162,6 +165,8 @@ def test_check_lists_every_fault_with_file_and_line(bench: Bench, tiny: Tiny) ->
         "prompts/pingpong_v2/player.jinja:2: malformed template",
         "models.toml:24: unknown provider 'plan'. Did you mean 'plain'?",
         "models.toml:49: key 'name' is missing",
+        "'a/b' is not a usable id",
+        "unknown language 'zz'",
         "unknown model 'strct'. Did you mean 'strict'?",
         "unknown situation 'strm'. Did you mean 'storm'?",
     ):
@@ -177,6 +182,22 @@ def test_a_fault_that_the_protocol_of_a_suite_finds_has_file_and_line(tiny: Tiny
     place, _, line = fault.where.rpartition(":")
     assert place == str(tiny.suite_file)
     assert tiny.suite_file.read_text(encoding="utf-8").splitlines()[int(line) - 1] == "[options]"
+
+
+def test_check_names_every_template_that_cannot_be_rendered_with_its_line(tiny: Tiny) -> None:
+    folder = tiny.prompts / "pingpong_v2"
+    for role, text in {
+        "player": "\n{{ character.nam }}",
+        "interrogator": "{% for m in messages %}\n\n{{ m.text }}{% endfor %}",
+        "judge": "{{ 1 // (turns - turns) }}",
+    }.items():
+        (folder / f"{role}.jinja").write_text(text, encoding="utf-8")
+    faults = check_all((tiny.prompts,), tiny.models).faults
+    assert [(Path(fault.where).name, fault.what.partition(":")[0]) for fault in faults] == [
+        ("interrogator.jinja:3", "cannot be rendered"),
+        ("judge.jinja:1", "cannot be rendered"),
+        ("player.jinja:2", "cannot be rendered"),
+    ]
 
 
 def test_check_names_files_in_folders_that_nothing_reads(tiny: Tiny) -> None:
