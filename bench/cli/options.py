@@ -106,8 +106,8 @@ _PLACES = {
     "prompts": (
         "DIR",
         "prompts",
-        "Folder of suites, cards, situations and templates. Repeatable; files in later folders win. A single"
-        " one is read together with `private` beside it.",
+        "Folder of suites, cards, situations and templates. Repeatable: a suite may play what is in any of"
+        " them. A single one is read together with `private` beside it.",
     ),
     "cache": ("DIR", ".cache/responses", "Folder of the response cache."),
 }

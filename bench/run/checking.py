@@ -173,11 +173,12 @@ def _names(
     for language, selection in languages.items() if isinstance(languages, dict) else ():
         try:
             checked_language(language, located(path, ("languages", language), text))
+            files = {kind: entries_in(layers, kind, language) for kind in _ENTRIES}
         except CatalogError as error:
             yield error
             continue
         for kind, (what, _) in _ENTRIES.items():
-            known = entries_in(layers, kind, language)
+            known = files[kind]
             for name in _list(selection, kind) if known else ():
                 if name not in known:
                     yield unknown_name(name, known, what, located(path, ("languages", language, kind), text))

@@ -12,7 +12,7 @@ import tomli
 from bench.catalog import Catalog
 from bench.errors import CatalogError, UserError
 from bench.files import hide_from_git, write_atomically
-from bench.protocol_facts import ProtocolFacts, facts_of
+from bench.protocol_facts import ProtocolFacts, facts_of, known_protocols
 from bench.slugs import slug
 from bench.suites import Card, Situation, Suite, SuiteEntry, load_suite, once, read_entry, suite_files
 from bench.suites.layers import (
@@ -21,7 +21,6 @@ from bench.suites.layers import (
     entries_in,
     in_layers,
     private_layer,
-    protocol_folders,
 )
 from bench.toml_entries import Entry, entry_from, toml_value, unknown_name
 
@@ -103,14 +102,9 @@ def write_suite(
     does not exist, or ``check`` raises it; then nothing is written.
     """
     check_new_name(new.name, layers)
-    if new.protocol not in protocol_folders(layers):
-        raise unknown_name(new.protocol, protocol_folders(layers), "protocol", str(layers[0]))
-    facts = facts_of(new.protocol)
-    if facts.plays_items or not facts.interrogated:
-        hint = "Copy the file of one of its suites instead."
-        raise CatalogError(f"protocol {new.protocol!r} plays no cards in situations", hint=hint)
+    facts = _facts_of(new.protocol)
     notes: list[str] = []
-    language = new.language or _language_of(new.characters, layers)
+    language = checked_language(new.language or _language_of(new.characters, layers))
     cards = entries_in(layers, "characters", language)
     situations = entries_in(layers, "situations", language)
     if not situations:
@@ -134,6 +128,18 @@ def write_suite(
         path.unlink()
         raise
     return path, notes
+
+
+def _facts_of(protocol: str) -> ProtocolFacts:
+    """The facts of a protocol that plays cards in situations. Raises CatalogError for another one."""
+    known = {name: facts_of(name) for name in known_protocols()}
+    playing = [name for name, facts in known.items() if facts.interrogated and not facts.plays_items]
+    if protocol in playing:
+        return known[protocol]
+    if protocol in known:
+        hint = "Copy the file of one of its suites instead."
+        raise CatalogError(f"protocol {protocol!r} plays no cards in situations", hint=hint)
+    raise unknown_name(protocol, playing, "protocol", "")
 
 
 def _playable(situations: Mapping[str, Path], facts: ProtocolFacts) -> tuple[str, ...]:

@@ -102,7 +102,9 @@ def test_new_suite_writes_a_suite_that_runs(bench: Bench, tiny: Tiny) -> None:
         (["mine", "-c", "anna", "-j", "strct"], "Did you mean 'strict'?"),
         (["mine", "-c", "anna"], "a suite needs a judge"),
         (["Mine", "-c", "anna", "-j", "strict"], "cannot name a new suite"),
-        (["mine", "-c", "anna", "-j", "strict", "--protocol", "card_probes"], "protocol"),
+        (["mine", "-c", "anna", "-j", "strict", "--protocol", "card_probes"], "plays no cards"),
+        (["mine", "-c", "anna", "-j", "strict", "--protocol", "topics"], "Choose from: pingpong_group"),
+        (["mine", "-c", "anna", "-j", "strict", "-l", "zz"], "unknown language 'zz'"),
     ],
 )
 def test_new_suite_names_a_mistake_and_writes_nothing(
@@ -197,6 +199,17 @@ def test_check_names_every_template_that_cannot_be_rendered_with_its_line(tiny: 
         ("interrogator.jinja:3", "cannot be rendered"),
         ("judge.jinja:1", "cannot be rendered"),
         ("player.jinja:2", "cannot be rendered"),
+    ]
+
+
+def test_check_lists_a_card_that_two_folders_have_with_the_other_faults(tiny: Tiny) -> None:
+    above = tiny.root / "above"
+    (above / "characters" / "en").mkdir(parents=True)
+    (above / "characters" / "en" / "anna.toml").write_bytes(tiny.card_file.read_bytes() + b"tagz = 1\n")
+    whats = [fault.what for fault in check_all((tiny.prompts, above), tiny.models).faults]
+    assert [what.partition(" (")[0] for what in whats] == [
+        "unknown key 'tagz'",
+        "two files are called 'anna.toml'",
     ]
 
 
