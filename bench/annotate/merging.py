@@ -78,6 +78,8 @@ def merge(
     for name in names:
         held = {annotation.item: annotation for annotation in kept[name].annotations} if name in kept else {}
         for item, entry in latest.get(name, {}).items():
+            if held.get(item, entry.annotation) != entry.annotation:
+                people.check_sure(item, entry.person)
             held[item] = _newer(held.get(item), entry, tally, duplicates)
         files.append(
             AnnotatorFile(

@@ -89,6 +89,8 @@ class People:
         self._servers = dict(file.servers)
         self._marks = {group: dict(marks) for group, marks in file.marks.items()}
         self._group = FIRST
+        self.unsure = False
+        """Whether the annotations may be of another server than those that the study has."""
         taken = [*known, *self._names.values()]
         numbers = [int(match[1]) for name in taken if (match := _NUMBERED.fullmatch(name))]
         self._next = max(numbers, default=0) + 1
@@ -103,6 +105,7 @@ class People:
         marks = list(marks)
         self._group = self._named(server, marks) if server is not None else self._likely(marks)
         known = self._marks.setdefault(self._group, {})
+        self.unsure = server is None and bool(known and marks) and not self._has_some(self._group, marks)
         for mark in marks:
             if mark.number in known and mark.matches(*known[mark.number]) is False:
                 raise UserError(
@@ -136,6 +139,16 @@ class People:
     def _has_some(self, group: str, marks: list[Mark]) -> bool:
         known = self._marks.get(group, {})
         return any(mark.number in known and mark.matches(*known[mark.number]) for mark in marks)
+
+    def check_sure(self, item: str, person: str) -> None:
+        """Raise UserError if a rating would be replaced by what may be another server's."""
+        if self.unsure and person.strip().isdecimal():  # an address is the same person on every server
+            raise UserError(
+                f"{self.pseudonym(person)} has rated item {item} before, in another annotation. Is this another Label Studio?",
+                where=str(self._path.parent),
+                hint="Each numbers people from 1. If it is another one, name it with --server. If not, import"
+                " these files together with one from before.",
+            )
 
     def check_new(self, persons: Iterable[str]) -> None:
         """Raise UserError if one of ``persons`` is known: their earlier annotations would be replaced."""

@@ -102,9 +102,11 @@ def test_someone_known_by_an_address_is_one_person_on_every_server(tmp_path: Pat
     assert [len(record.annotations) for record in said(tmp_path, study).values()] == [2]
 
 
-def marked(item: str, who: int, scores: tuple[int, int, int], server: int) -> dict[str, Any]:
+def marked(
+    item: str, who: int, scores: tuple[int, int, int], server: int, *, number: int = 0
+) -> dict[str, Any]:
     """A task with an annotation that has a UUID, as a real server writes it."""
-    made = annotation(who, scores, number=who, at=LATE)
+    made = annotation(who, scores, number=number or who, at=LATE)
     return task(item, [{**made, "unique_id": f"{server:08}-0000-4000-8000-{who:012}"}])
 
 
@@ -123,6 +125,18 @@ def test_files_of_another_server_are_recognised_and_replace_nothing(tmp_path: Pa
     assert list(said(tmp_path, study)) == ["annotator-1", "annotator-2", "annotator-3"]
     with pytest.raises(UserError, match="several servers"):
         brought(tmp_path, study, [task(b, [annotation(3, number=9)])])
+
+
+def test_a_server_that_has_other_annotations_too_replaces_nothing(tmp_path: Path, study: StudyFile) -> None:
+    """Its numbers of annotations may be others, if it had another project before; those of people are not."""
+    a, b, *_ = names(study)
+    brought(tmp_path, study, [marked(a, 1, (1, 1, 1), 1)])
+    there = [marked(a, 1, (5, 5, 5), 2, number=900), marked(b, 1, (4, 4, 4), 2, number=901)]
+    with pytest.raises(UserError, match=r"annotator-1 has rated item .* another Label Studio.*--server"):
+        brought(tmp_path, study, there)
+    assert [len(record.annotations) for record in said(tmp_path, study).values()] == [1]
+    brought(tmp_path, study, there, server="the laptop")
+    assert [len(record.annotations) for record in said(tmp_path, study).values()] == [1, 2]
 
 
 def test_a_server_that_files_came_from_first_is_the_same_when_pulled(
