@@ -144,10 +144,11 @@ class People:
         """Raise UserError if a rating would be replaced by what may be another server's."""
         if self.unsure and person.strip().isdecimal():  # an address is the same person on every server
             raise UserError(
-                f"{self.pseudonym(person)} has rated item {item} before, in another annotation. Is this another Label Studio?",
+                f"{self.pseudonym(person)} has rated item {item} before, in another annotation: this may be"
+                " another Label Studio",
                 where=str(self._path.parent),
                 hint="Each numbers people from 1. If it is another one, name it with --server. If not, import"
-                " these files together with one from before.",
+                " a file from before together with these.",
             )
 
     def check_new(self, persons: Iterable[str]) -> None:
