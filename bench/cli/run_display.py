@@ -49,7 +49,8 @@ class RunDisplay(Listener):
 
     def planned(self, jobs: Sequence[Job]) -> None:
         for job in jobs:
-            if line := " ".join(filter(None, ("" if job.plan.work else "nothing new to run.", stale(job)))):
+            lines = ("" if job.plan.work else "nothing new to run.", stale(job), left_stale(job))
+            if line := " ".join(filter(None, lines)):
                 click.echo(f"{job.name}: {line}", err=not self._results)
             if not job.plan.work and not quiet():
                 for line in states(job.plan):
@@ -131,6 +132,19 @@ def stale(job: Job) -> str:
         f"{' and '.join(parts)} are out of date (version, model or prompts changed); the board still uses"
         f" them. Redo: `--refresh-stale` ({cost})."
     )
+
+
+def left_stale(job: Job) -> str:
+    """Which judgements of judges whom the job does not ask are out of date, or will be; empty without any."""
+    left = job.left_stale()
+    if not left:
+        return ""
+    counts = " and ".join(f"{count} by {printable(judge)}" for judge, count in left.items())
+    will_be = " will be" if any(item.talk for item in job.plan.work) else " are"
+    known = [f" -j {judge}" for judge in left if judge in job.protocol.catalog.models]
+    redo = f" Redo: `bench judge {job.protocol.suite.id}{''.join(known)} --refresh-stale`."
+    text = f"Judgements of judges that are not asked here{will_be} out of date: {counts}."
+    return text + (redo if known else "")
 
 
 def states(plan: Plan) -> list[str]:

@@ -24,7 +24,7 @@ from bench.cli.asking import (
 from bench.cli.compare import choosing, print_plan
 from bench.cli.options import Places, places
 from bench.cli.output import listing, print_json
-from bench.cli.run_display import RunDisplay, print_report, stale, states
+from bench.cli.run_display import RunDisplay, left_stale, print_report, stale, states
 from bench.cli.stopping import stoppable, stopped_by_budget
 from bench.run.jobs import Job, Part, missing_keys, plan_suite
 from bench.run.plan import RoleCost, estimate
@@ -62,11 +62,10 @@ def plan(suite: str, compare: bool, form: str, where: Places, **options: Any) ->
         if others := [printable(name) for name in job.other_judges]:
             named = " ".join(f"--judge {name}" for name in others)
             console.print(
-                f"  Not planned: judgements by {', '.join(others)}, which the suite does not name. Plan them:"
-                f" `bench plan {suite} {named}`.",
+                f"  Not planned: judgements by {', '.join(others)}. Plan them: `bench plan {suite} {named}`.",
                 highlight=False,
             )
-        if line := stale(job):
+        if line := " ".join(filter(None, (stale(job), left_stale(job)))):
             console.print(f"  Stale: {line}", highlight=False)
         _print_costs(console, job)
     for variable, models in missing_keys(jobs).items():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -49,6 +50,18 @@ class Job:
         suite, language = self.protocol.suite.id, self.protocol.language
         present = {judge for player in self.players for judge in self.tree.judges(suite, language, player)}
         return sorted(present - set(self.judges))
+
+    def left_stale(self) -> dict[str, int]:
+        """How many judgements of each other judge are out of date, or will be once the job is done."""
+        others = self.other_judges
+        if not others:
+            return {}
+        known = [judge for judge in others if judge in self.protocol.catalog.models]
+        now = make_plan(self.protocol, self.tree, self.players, known, talk=False)
+        left = {(item.cell, judge) for item in now.stale for judge in item.judges}
+        redone = [item.cell for item in self.plan.work if item.talk]
+        left |= {(c, judge) for c in redone for judge in others if self.tree.judgement(c, judge)}
+        return dict(sorted(Counter(judge for _, judge in left).items()))
 
     @property
     def name(self) -> str:

@@ -174,7 +174,28 @@ def test_a_judge_added_later_is_mentioned_with_the_way_to_show_it(bench: Bench, 
     assert sorted(every["judges"]) == ["lenient", "strict"]
     assert "other_judges" not in every
     assert "--judge lenient" in bench("plan", "tiny", *done.options()).out
-    assert "not name" not in bench("plan", "tiny", "-j", "strict", "-j", "lenient", *done.options()).out
+    assert "Not planned" not in bench("plan", "tiny", "-j", "strict", "-j", "lenient", *done.options()).out
+
+
+def test_judgements_that_a_run_leaves_behind_are_named(bench: Bench, done: Tiny) -> None:
+    """The suite does not name their judge, or the run asks another one."""
+    judging = ("judge", "tiny", "--judge", "lenient", *done.options())
+    assert bench(*judging).status == 0
+    assert "not asked here" not in bench("run", "tiny", *done.options()).out
+    edit(done.card_file, "slow of speech", "quick of speech")
+    for words in (["plan", "tiny", "--refresh-stale"], ["run", "tiny", "--refresh-stale"]):
+        said = " ".join(bench(*words, *done.options()).out.split())
+        assert f"not asked here will be out of date: {TALKS // 2} by lenient." in said
+        assert "Redo: `bench judge tiny -j lenient --refresh-stale`" in said
+    assert "are out of date: 2 by lenient" in bench("run", "tiny", *done.options()).out
+    assert bench(*judging, "--refresh-stale").status == 0
+    assert "out of date" not in bench("run", "tiny", *done.options()).out
+    template = next(done.suite_file.parent.glob("judge*.jinja"))
+    template.write_text(template.read_text(encoding="utf-8") + "\nBe fair.\n", encoding="utf-8")
+    said = bench("run", "tiny", "--refresh-stale", *done.options()).out
+    assert f"not asked here are out of date: {TALKS} by lenient" in said
+    edit(done.models, "[models.lenient]", "[models.gone]")
+    assert "Redo: `bench judge" not in bench("run", "tiny", *done.options()).out
 
 
 def test_a_judge_added_to_the_suite_is_missed_until_it_has_judged(bench: Bench, done: Tiny) -> None:
