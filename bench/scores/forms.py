@@ -128,13 +128,11 @@ def robust_line(board: Board, judges_as: JudgesAs | None = None) -> str:
 def judges_taken(robust: RobustSummary, judges_as: JudgesAs | None = None) -> str:
     """What robust intervals and rank ranges hold for, in a sentence."""
     if robust.view(judges_as) is robust.sample:
-        return (
-            "Robust intervals and ranks hold for judges like these: which judges were asked counts as chance."
-        )
+        return "Robust intervals and ranks hold for judges like these: the choice of judges counts as chance."
     if robust.sample is None:
         return (
-            "Robust intervals and ranks hold for the judges asked. For judges like these they are unknown:"
-            f" {robust.sample_unknown}."
+            "Robust intervals and ranks hold for these judges. Whether they hold for judges like these is"
+            f" unknown: {robust.sample_unknown}."
         )
     return "Robust intervals and ranks hold for these judges, not for others like them."
 

@@ -77,7 +77,13 @@ def _added(name: str, place: Place) -> str:
 
 
 def _rerun(name: str, talks: int, verdicts: int) -> str:
-    return f"{plain(name)} rerun: {talks} conversations, {verdicts} judgements"
+    return f"{plain(name)}: {rerun_words(talks, verdicts)}"
+
+
+def rerun_words(talks: int, verdicts: int) -> str:
+    """What was rerun, in words."""
+    counts = ((talks, "conversation"), (verdicts, "judgement"))
+    return " and ".join(f"{n} {noun}{'s' * (n != 1)}" for n, noun in counts if n) + " rerun"
 
 
 def _moved(move: Moved) -> str:
@@ -85,4 +91,7 @@ def _moved(move: Moved) -> str:
     ranks = f"rank {shown(before.rank)}"
     if before.rank != after.rank:
         ranks += f" to {shown(after.rank)}"
-    return f"{plain(move.name)}: {ranks}, score {shown(before.score)} to {shown(after.score)}"
+    score = f"score {shown(before.score)}"
+    if shown(before.score) != shown(after.score):
+        score += f" to {shown(after.score)}"
+    return f"{plain(move.name)}: {ranks}, {score}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -279,5 +280,10 @@ def by_number(scene: str) -> tuple[int, str]:
 
 
 def _sides(names: Iterable[tuple[str, str]]) -> list[Named]:
-    sides = {slug(ident): Named(slug(ident), ident, name) for ident, name in names}
+    known = dict(names)
+    often = Counter(known.values())
+    sides = {
+        slug(ident): Named(slug(ident), ident, f"{name} ({ident})" if often[name] > 1 else name)
+        for ident, name in known.items()
+    }
     return [sides[key] for key in sorted(sides)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -43,8 +44,8 @@ def judges_page(context: BoardContext) -> Page:
         "leniency": evidence.rows_of("leniency"),
         "orders": evidence.rows_of("orders"),
         "order_words": ORDER_WORDS,
-        "agreement": evidence.rows_of("agreement"),
-        "pair_names": _pair_names(context),
+        "agreement": _agreement(context),
+        "agreement_criteria": list(dict.fromkeys(row["criterion"] for row in evidence.rows_of("agreement"))),
         "judge_pairs": evidence.rows_of("judge_pairs"),
         "preference": evidence.rows_of("preference"),
         "disputes": _most_disputed(context),
@@ -56,10 +57,33 @@ def judges_page(context: BoardContext) -> Page:
     return context.part_page("judges", values)
 
 
-def _pair_names(context: BoardContext) -> dict[JsonValue, str]:
-    """A pair of judges, as the analysis of agreement calls it, to the judges' names."""
+@dataclass(frozen=True)
+class Agreement:
+    """How far some judges agree: alpha by criterion."""
+
+    judges: str
+    alphas: dict[JsonValue, JsonValue]
+    turns: tuple[JsonValue, ...]
+    """Their numbers of turns, fewest first."""
+    reasons: tuple[JsonValue, ...]
+
+
+def _agreement(context: BoardContext) -> list[Agreement]:
+    """All judges, then each pair."""
     name = context.pages.judge
-    return {f"{a} / {b}": f"{name(a)} / {name(b)}" for a, b in combinations(context.board.judges, 2)}
+    names = {f"{a} / {b}": f"{name(a)} / {name(b)}" for a, b in combinations(context.board.judges, 2)}
+    found: dict[str, list[Mapping[str, JsonValue]]] = {}
+    for row in context.evidence.rows_of("agreement"):
+        found.setdefault(str(row["judges"] or ""), []).append(row)
+    return [
+        Agreement(
+            names.get(judges, judges) or "all judges",
+            {row["criterion"]: row["alpha"] for row in rows},
+            tuple(sorted({row["turns"] for row in rows if isinstance(row["turns"], int)})),
+            tuple(dict.fromkeys(row["reason"] for row in rows if row["reason"])),
+        )
+        for judges, rows in found.items()
+    ]
 
 
 def _most_disputed(context: BoardContext) -> list[CellSummary]:

@@ -10,6 +10,7 @@ from bench.boards.history import BoardChange
 from bench.records import PlayerInfo
 from bench.scores.board import BoardRow
 from bench.site import paths
+from bench.site.change_pages import rerun_words
 from bench.site.context import BoardContext, Page
 from bench.site.paths import Links
 from bench.site.text import bdi, plain
@@ -138,11 +139,7 @@ def _words(change: BoardChange, name: str) -> list[str]:
         if added == name
     ]
     words += ["removed" for removed in change.removed if removed == name]
-    words += [
-        f"rerun: {talks} conversations, {verdicts} judgements"
-        for rerun, talks, verdicts in change.rerun
-        if rerun == name
-    ]
+    words += [rerun_words(talks, verdicts) for rerun, talks, verdicts in change.rerun if rerun == name]
     words += [
         f"rank {move.before.rank or '–'} to {move.after.rank or '–'}"
         for move in change.moved

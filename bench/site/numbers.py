@@ -44,5 +44,8 @@ def money(text: str | None) -> str | Markup:
 
 
 def signed(number: float | None, digits: int = 2) -> str | Markup:
-    """A difference with its sign; a dash if it is unknown."""
-    return NOTHING if number is None else f"{number:+.{digits}f}".replace("-", "\u2212")
+    """A difference with its sign, if it is not zero; a dash if it is unknown."""
+    if number is None:
+        return NOTHING
+    text = f"{number:+.{digits}f}".replace("-", "\u2212")
+    return text if text.strip("+\u22120.") else text[1:]

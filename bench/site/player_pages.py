@@ -19,7 +19,7 @@ from bench.site.evidence import TurnScore
 from bench.site.figures import Mark, Series, line_figure
 from bench.site.measures import measure_rows
 from bench.site.places import record_link
-from bench.site.probes import probe_table
+from bench.site.probes import probe_table, verdicts_by_character
 from bench.site.why import why_of
 
 
@@ -31,6 +31,9 @@ def player_page(context: BoardContext, info: PlayerInfo) -> Page:
     if context.published:
         record = context.tree.table_folder(place.suite) / SCORES
     turns = evidence.turns.get(info.player, [])
+    mine = context.cells[info.player]
+    probes = probe_table(context.board)
+    verdicts, by_character = verdicts_by_character(mine[scene] for scene in context.scenes if scene in mine)
     values = {
         "info": info,
         "row": evidence.rows.get(info.player),
@@ -40,9 +43,12 @@ def player_page(context: BoardContext, info: PlayerInfo) -> Page:
         },
         "players": len(context.board.rows),
         "by_item": context.by_item,
-        "probes": probe_table(context.board),
+        "probes": probes,
+        "entry": next((e for e in probes.rows if e.row.player == info.player), None) if probes else None,
         "scenes": context.scenes,
-        "cells": context.cells[info.player],
+        "cells": mine,
+        "verdicts": verdicts,
+        "by_character": by_character,
         "characters": context.characters,
         "situations": context.situations,
         "means": {side: row[info.player].score for side, row in evidence.sides.items() if info.player in row},
@@ -52,7 +58,7 @@ def player_page(context: BoardContext, info: PlayerInfo) -> Page:
         "part_keys": context.part_titles,
         "apart": {
             scene: cell.score - context.scene_means[scene]
-            for scene, cell in context.cells[info.player].items()
+            for scene, cell in mine.items()
             if cell.score is not None and scene in context.scene_means
         },
         "measures": measure_rows(context.measures[info.player], context.measures.values()),

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 from bench.protocol_facts import facts_of
 from bench.records import Conversation, Judgement
 from bench.replies.probes import RULES
+from bench.site.cells import CellSummary
 
 if TYPE_CHECKING:  # pandas, which the processes that write conversation pages do without
     from bench.scores.board import Board, BoardRow
@@ -48,6 +49,29 @@ def probe_view(conversation: Conversation, judgements: Sequence[Judgement]) -> P
     if by == "pattern" and not detail.get("pattern") and kind in RULES:
         by, reason = "rule", RULES[kind]
     return ProbeView("passed" if any(turn.scores.values()) else "failed", by, reason, patterns)
+
+
+def probe_verdict(cell: CellSummary | None) -> Verdict | None:
+    """The verdict on a probe; None if it has no answer."""
+    if cell is None or cell.state not in ("scored", "unjudged"):
+        return None
+    return "unclear" if cell.score is None else "passed" if cell.score else "failed"
+
+
+NO_ANSWER = "no answer"
+
+
+def verdicts_by_character(
+    cells: Iterable[CellSummary],
+) -> tuple[list[str], dict[str, dict[str, list[CellSummary]]]]:
+    """The verdicts to show, and each character's probes by verdict."""
+    verdicts = [*get_args(Verdict), NO_ANSWER]
+    found: dict[str, dict[str, list[CellSummary]]] = {}
+    for cell in cells:
+        mine = found.setdefault(cell.character, {name: [] for name in verdicts})
+        mine[probe_verdict(cell) or NO_ANSWER].append(cell)
+    kept = [name for name in verdicts if name != NO_ANSWER or any(one[name] for one in found.values())]
+    return kept, found
 
 
 @dataclass(frozen=True)

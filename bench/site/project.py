@@ -20,6 +20,7 @@ MOST_ENTRIES = 100
 """Of the feed."""
 _VERSION = re.compile(r"^## (?P<name>\S+)(?:\s*\((?P<date>[^)]*)\))?\s*$", re.MULTILINE)
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
+_SENTENCE = re.compile(r"(?<=[.!?])\s+")
 
 
 @dataclass(frozen=True)
@@ -67,10 +68,10 @@ class Version:
 
     @property
     def highlights(self) -> list[str]:
-        """The first change of each part, or the first ones of a version without parts."""
+        """The first sentence of each part, or the first ones of a version without parts."""
         parts = [_points(part) for part in re.split(r"^### ", self.text, flags=re.MULTILINE)]
         firsts = [points[0] for points in parts if points]
-        return firsts if len(firsts) > 1 else self.points[:4]
+        return [_SENTENCE.split(point)[0] for point in (firsts if len(firsts) > 1 else self.points[:4])]
 
 
 def _points(text: str) -> list[str]:

@@ -16,6 +16,7 @@ from bench.records import re_asks
 from bench.site.charts import heat, scale, whisker
 from bench.site.labels import criterion, label
 from bench.site.numbers import dollars, money, number, percent, signed, value, whole
+from bench.site.probes import probe_verdict
 from bench.site.talk import VerdictView
 from bench.site.talk_parts import turn_head, use_cells, verdict_html
 from bench.site.text import bdi, code, cut, plain, prose, visible
@@ -107,6 +108,7 @@ FILTERS: dict[str, Callable[..., Any]] = {
     "money": money,
     "signed": signed,
     "json": json_in_page,
+    "probe_verdict": probe_verdict,
     "turn_head": turn_head,
     "use_cells": use_cells,
 }

@@ -71,6 +71,9 @@ def _index(context: BoardContext) -> Page:
             for kind in ("character", "situation")
         },
         "items": [(scene, items[key]) for scene, key in keys.items() if key in items],
+        "scene_of": {}
+        if context.has_sides
+        else {cell.situation: scene for scene, cell in context.scenes.items()},
         "least_players": LEAST_PLAYERS,
         "lists": {"Hardest scenes": ordered[:shown], "Easiest scenes": ordered[::-1][:shown]},
     }

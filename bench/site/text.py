@@ -20,6 +20,9 @@ _HIDDEN = re.compile(
     "[\x00-\x08\x0b\x0c\x0d\x0e-\x1f\x7f-\x9f\xad\u061c\u115f\u1160\u180e\u200b\u200e\u200f\u2028-\u202e"
     "\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\ufffe\uffff\ud800-\udfff]|[\U000e0000-\U000e007f]+"
 )
+_LONG = re.compile(r"(\S{17,})")
+_JOINT = re.compile(r"(?<=\w[/_])(?=\w)|(?<=\w-)(?=\d)")
+"""Where a browser does not break a word by itself."""
 _LANGUAGE = re.compile(r"[a-z]{2,3}(-[a-z0-9]{2,8})*")
 _FLAG = "\U0001f3f4"  # with the invisible tags after it, this is a regional flag
 
@@ -68,7 +71,16 @@ def cut(text: str, limit: int) -> str:
 
 def bdi(text: str, limit: int = 300) -> Markup:
     """A name or short text inside a line. Its writing direction does not affect the line."""
-    return Markup(f"<bdi>{visible(cut(text, limit))}</bdi>")
+    return Markup(f"<bdi>{_breakable(cut(text, limit))}</bdi>")
+
+
+def _breakable(text: str) -> str:
+    """``text`` as :func:`visible` shows it. Long words, such as ids, may break between their parts."""
+    pieces = _LONG.split(text)
+    return "".join(
+        "<wbr>".join(map(visible, _JOINT.split(piece))) if n % 2 else visible(piece)
+        for n, piece in enumerate(pieces)
+    )
 
 
 def code(text: str, limit: int = 1000) -> Markup:

@@ -47,9 +47,8 @@
     node.append(...children);
     return node;
   };
-  const { fixed } = window.dramaturg;
+  const { fixed, signed, named } = window.dramaturg;
   const number = (value) => (value === null || value === undefined ? "–" : fixed(value));
-  const signed = (value) => (value < 0 ? "−" : "+") + fixed(Math.abs(value));
   const [low, high] = data.scale;
   const share = (value) => (Math.min(Math.max(value, low), high) - low) / (high - low);
   const heat = (value) => `rc-num rc-h${Math.round(share(value) * 16)}`;
@@ -57,7 +56,7 @@
   const head = (players, first) => {
     const row = element("tr", null, {}, element("th", first, { scope: "col" }));
     for (const key of players) {
-      const link = element("a", data.players[key][0], { href: `players/${key}/index.html` });
+      const link = element("a", null, { href: `players/${key}/index.html` }, named(data.players[key][0]));
       row.append(element("th", null, { scope: "col", class: "rc-num" }, link));
     }
     return element("thead", null, {}, row);
@@ -95,12 +94,6 @@
       const [, score, half] = data.players[key];
       return number(score) + (half === null ? "" : ` ±${number(half)}`);
     });
-    data.criteria.forEach((name, n) => line(name, (key) => number(data.players[key][3][n])));
-    if (data.talks) {
-      line("Refusals", (key) => (data.players[key][4] === null ? "–" : `${(100 * data.players[key][4]).toFixed(1)}%`));
-      line("Mean length of an answer", (key) => data.players[key][5]?.toLocaleString("en") ?? "–");
-    }
-    line("Mean of the scenes below", (key) => number(mean(key)));
     line("Difference from the first player (robust scoring)", (key, n) => {
       const pair = n ? shards.get(key).pairs[players[0]] : null;
       if (!pair) return "–";
@@ -127,8 +120,14 @@
       }
       return tally.join(", ");
     });
+    data.criteria.forEach((name, n) => line(name, (key) => number(data.players[key][3][n])));
+    if (data.talks) {
+      line("Refusals", (key) => (data.players[key][4] === null ? "–" : `${(100 * data.players[key][4]).toFixed(1)}%`));
+      line("Mean length of an answer", (key) => data.players[key][5]?.toLocaleString("en") ?? "–");
+    }
+    line("Mean of the scenes below", (key) => number(mean(key)));
     const caption = element("caption", "Summary (brackets: 95% interval of the difference on shared scenes)", {});
-    return element("table", null, { class: "rc-table" }, caption, head(players, "Number"), body);
+    return element("table", null, { class: "rc-table rc-compared" }, caption, head(players, "Number"), body);
   };
 
   /* With two players: the second minus the first. With more: the largest minus the smallest score. */

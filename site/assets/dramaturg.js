@@ -91,7 +91,21 @@
     }
     return text === "-0.00" ? "0.00" : text.replace("-", "−");
   };
-  /* A player's matrix: a button shows differences from the field in place of scores; arrow keys move between cells. */
+  /* The same, with the sign of a difference; zero has none. */
+  const signed = (x) => {
+    const text = fixed(Math.abs(x));
+    return Number(text) === 0 ? text : (x < 0 ? "−" : "+") + text;
+  };
+  /* A name whose long words may break between their parts, as bench/site/text.py shows it. */
+  const named = (text) => {
+    const made = document.createElement("bdi");
+    for (const piece of text.split(/(\S{17,})/)) {
+      const parts = piece.length < 17 ? [piece] : piece.split(/(?<=[\p{L}\p{N}][/_])(?=[\p{L}\p{N}])|(?<=[\p{L}\p{N}]-)(?=\p{N})/u);
+      parts.forEach((part, n) => made.append(...(n ? [document.createElement("wbr")] : []), part));
+    }
+    return made;
+  };
+  /* A player's matrix: a button shows differences from all players' means in place of scores; arrow keys move between cells. */
   const matrix = (table) => {
     const cells = [...table.querySelectorAll("td[data-d]")];
     const scores = cells.map((cell) => [cell.className, cell.querySelector("a").firstChild.textContent]);
@@ -104,7 +118,7 @@
       const button = document.createElement("button");
       button.type = "button";
       button.className = "rc-button";
-      button.textContent = "Show differences from the field";
+      button.textContent = "Show differences from the mean of all players";
       button.setAttribute("aria-pressed", "false");
       let apart = false;
       button.addEventListener("click", () => {
@@ -114,7 +128,9 @@
           const value = Number(cell.dataset.d);
           const [classes, text] = scores[n];
           cell.className = apart ? `${classes.replace(/\brc-h\d+\b/, "")} ${tint(value)}` : classes;
-          cell.querySelector("a").firstChild.textContent = apart ? (value < 0 ? "−" : "+") + Math.abs(value).toFixed(1) : text;
+          const size = Math.abs(value).toFixed(1);
+          const difference = Number(size) ? (value < 0 ? "−" : "+") + size : size;
+          cell.querySelector("a").firstChild.textContent = apart ? difference : text;
         });
       });
       table.closest(".rc-scroll").before(button);
@@ -153,7 +169,7 @@
     if (event.target.closest?.("input, select, textarea, table, audio, [tabindex], [contenteditable]")) return;
     document.querySelector(`.rc-steps a[rel="${way}"]`)?.click();
   });
-  window.dramaturg = { sortable, fixed };
+  window.dramaturg = { sortable, fixed, signed, named };
   document.querySelectorAll("table[data-rc-matrix]").forEach(matrix);
 
   document.querySelectorAll("table[data-rc-sortable]").forEach((table) => sortable(table));

@@ -10,7 +10,7 @@
   if (!form || !source || !table || !window.dramaturgRescore) return;
   const board = JSON.parse(source.textContent);
   const { decode, rescore, POLICIES } = window.dramaturgRescore;
-  const { fixed } = window.dramaturg;
+  const { fixed, named } = window.dramaturg;
   const inputs = (name) => [...form.querySelectorAll(`input[name="${name}"]`)];
   const boxes = ["judge", "kind", "c"];
 
@@ -131,8 +131,7 @@
         head.scope = "row";
         const link = document.createElement(key ? "a" : "span");
         if (key) link.href = `players/${key}/index.html`;
-        link.append(document.createElement("bdi"));
-        link.firstChild.textContent = name;
+        link.append(named(name));
         head.append(link);
         const strong = document.createElement("strong");
         strong.textContent = fixed(line.score);

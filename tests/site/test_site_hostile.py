@@ -22,7 +22,7 @@ TAGS = frozenset(
         """
 article nav ol ul li a bdi h1 h2 h3 h4 p strong small b sup span div section details summary table
 caption thead tbody tr th td dl dt dd code svg path circle text title desc figure figcaption em br
-pre fieldset legend form label select option input button script noscript g rect img defs use clippath
+pre fieldset legend form label select option input button script noscript g rect img defs use clippath wbr
 """,
     )
 )

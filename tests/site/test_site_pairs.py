@@ -70,7 +70,7 @@ def test_the_board_leads_to_the_head_to_head_page_and_on_to_the_words(site: Path
 def test_wins_by_criterion_character_and_situation_add_up(site: Path) -> None:
     """Player 01 won both comparisons that count, on whatever criteria."""
     page = article(read(site / FOLDER / "head-to-head.html"))
-    tables = [t for t in page.tagged("table") if "The page of a pair has the same" in t.text]
+    tables = [t for t in page.tagged("table") if "The page of a pair shows this" in t.text]
     sums = []
     for table in tables:
         first, second = (

@@ -145,15 +145,19 @@ def test_a_conversation_shows_dialogue_answer_verdict_and_the_pattern_that_decid
         assert "real answers" not in page.text
 
 
-def test_a_player_lists_its_probes_with_their_verdicts(
-    site: Path, cells: dict[str, list[tuple[Cell, str]]]
-) -> None:
+def test_a_player_lists_its_probes_by_verdict(site: Path, cells: dict[str, list[tuple[Cell, str]]]) -> None:
     page = article(read(site / FOLDER / "players/smollm2-135m/index.html"))
     table = page.tagged("table")[1]
-    rows = [[cell.text.strip() for cell in row.tagged("td")] for row in table.tagged("tr")[1:]]
-    shown = [row[1] for row in rows]
+    head, *rows = table.tagged("tr")
+    verdicts = [cell.text.strip().lower() for cell in head.tagged("th")[1:]]
+    shown = [
+        verdict
+        for row in rows
+        for verdict, cell in zip(verdicts, row.tagged("td"), strict=True)
+        for _ in links(cell)
+    ]
     assert sorted(shown) == sorted(verdict for _, verdict in cells["smollm2-135m"])
-    assert len(list(links(table))) == 2 * len(rows)
+    assert len(rows) == len({cell.character for cell, _ in cells["smollm2-135m"]})
 
 
 def test_the_method_page_shows_the_boards_smallest_model_first(site: Path) -> None:

@@ -63,12 +63,12 @@ LIKENESS = "tiny-likeness/en"
 
 def test_a_board_says_its_scale_and_its_rules(site: Path) -> None:
     text = page(site, f"{LIKENESS}/index.html").text
-    assert "Sorted by the score, on a scale of 0 to 100" in text
+    assert "Sorted by score, on a scale of 0 to 100" in text
     assert "within 1.5 of the leader" in text
     assert "Human likeness" in text
     assert "length-normalised" not in text
     old = page(site, "old/en/index.html").text
-    assert "Sorted by the length-normalised score, on a scale of 1 to 10" in old
+    assert "Sorted by length-normalised score, on a scale of 1 to 10" in old
     assert "within 0.135 of" in old
     assert "on a scale of 1 to 5" in page(site, "new/en/index.html").text
 

@@ -53,7 +53,7 @@ def test_scenes_that_cost_most_are_those_furthest_below_the_field(
         apart = sorted((own[scene] - field[scene], scene) for scene in own)
         wanted = [scene for gap, scene in apart[:3] if gap < 0]
         headings = [h.text for h in page.tagged("h3") if h.attributes.get("id") == "worst"]
-        assert headings == (["Scenes that cost most"] if wanted else [])
+        assert headings == (["Scenes that lower its score most"] if wanted else [])
         if not wanted:
             continue
         first = page.tagged("ol")[1]  # after the breadcrumbs

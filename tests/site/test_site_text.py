@@ -6,7 +6,7 @@ import pytest
 
 from bench.site.charts import STEPS, Axis, heat, whisker
 from bench.site.paths import relative
-from bench.site.text import is_long, plain, prose, searchable, visible
+from bench.site.text import bdi, is_long, plain, prose, searchable, visible
 from tests.site.hostile import TEXTS, shown
 from tests.site.site_html import parse
 
@@ -109,3 +109,15 @@ def test_whisker_without_a_score_is_an_empty_axis() -> None:
 )
 def test_relative_links(target: str, page: str, expected: str) -> None:
     assert relative(target, page) == expected
+
+
+def test_a_long_word_may_break_between_its_parts_only() -> None:
+    assert bdi("org/Model_Name-7b-instruct") == "<bdi>org/<wbr>Model_<wbr>Name-<wbr>7b-instruct</bdi>"
+    assert bdi("a/b-7 and_c") == "<bdi>a/b-7 and_c</bdi>"
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_a_short_text_reads_back_as_the_source(text: str) -> None:
+    root = parse(str(bdi(text, len(text))))
+    assert root.text == shown(text)
+    assert {element.tag for element in root.walk()} <= {"#document", "bdi", "wbr"}
