@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from bench.scores.analyses.judges import agreement, leniency, ordinal_alpha, pairwise
+from bench.scores.analyses.judges import agreement, alpha_of, leniency, pairwise
 from bench.scores.analyses.preference import JudgeModel, judge_models, preference
 from bench.scores.analyses.scenes import scene_finals
 from bench.scores.frame import Frames
@@ -25,7 +25,7 @@ def test_alpha_is_that_of_krippendorffs_own_example() -> None:
         [nan, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, nan],
         [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, nan],
     ]
-    value, reason = ordinal_alpha(pd.DataFrame(rows))
+    value, reason = alpha_of(pd.DataFrame(rows))
     assert value == pytest.approx(0.815, abs=5e-4)
     assert reason is None
 
@@ -34,7 +34,7 @@ def test_alpha_is_that_of_krippendorffs_own_example() -> None:
     "rows", [[[4, 4, 4], [4, 4, 4]], [[1, math.nan], [math.nan, 2]]], ids=["constant", "apart"]
 )
 def test_alpha_that_does_not_exist_is_null(rows: list[list[float]]) -> None:
-    value, reason = ordinal_alpha(pd.DataFrame(rows))
+    value, reason = alpha_of(pd.DataFrame(rows))
     assert value is None
     assert reason
 

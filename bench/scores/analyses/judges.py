@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from itertools import combinations
 
-import krippendorff
 import numpy as np
 import pandas as pd
 
+from bench.scores.alpha import ordinal_alpha
 from bench.scores.analyses.scenes import judge_table
 from bench.scores.analyses.sure import mean_estimate, over_players
 from bench.scores.correlation import rho, tau
@@ -67,7 +67,7 @@ def agreement(frames: Frames) -> pd.DataFrame:
         for criterion in frames.criteria:
             mine = turns[(turns["criterion"] == criterion) & turns["judge"].isin(group)]
             table = mine.pivot(index="judge", columns=[*TALK, "turn"], values="score")
-            value, reason = ordinal_alpha(table) if len(group) > 1 else (None, ONE_JUDGE)
+            value, reason = alpha_of(table) if len(group) > 1 else (None, ONE_JUDGE)
             rows.append(
                 {
                     "judges": "" if group == frames.judges and len(group) != 2 else " / ".join(group),
@@ -80,15 +80,15 @@ def agreement(frames: Frames) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["judges", "criterion", "turns", "alpha", "reason"])
 
 
-def ordinal_alpha(table: pd.DataFrame) -> tuple[float | None, str | None]:
+def alpha_of(table: pd.DataFrame) -> tuple[float | None, str | None]:
     """Alpha of a table of judges (rows) and units (columns), or why it is unknown."""
-    values = table.to_numpy(dtype=np.float64)
-    both = values[:, (~np.isnan(values)).sum(axis=0) > 1]
-    if both.shape[1] == 0:
+    values = table.to_numpy(dtype=np.float64).T
+    both = values[(~np.isnan(values)).sum(axis=1) > 1]
+    if len(both) == 0:
         return None, "no turn has verdicts of two judges"
     if len(np.unique(both[~np.isnan(both)])) < 2:
         return None, "all scores are the same, so agreement cannot be distinguished from habit"
-    return published(float(krippendorff.alpha(both, level_of_measurement="ordinal"))), None
+    return published(float(ordinal_alpha(both)[0])), None
 
 
 def pairwise(frames: Frames) -> pd.DataFrame:
