@@ -88,7 +88,7 @@ def sheet_panel(path: Path, columns: SheetColumns) -> Panel:
     for where, number, row in _rows(path, columns.names()):
         line = columns.line(row, where, number)
         if (line.item, line.criterion) in lines:
-            raise UserError(f"second line for {line.item!r} and {line.criterion!r}", where=where)
+            raise UserError(f"duplicate line for {line.item!r} and {line.criterion!r}", where=where)
         lines[line.item, line.criterion] = line
         if (known := groups.setdefault(line.item, line.group)) != line.group:
             raise UserError(f"{line.item!r} belongs to {known!r} and to {line.group!r}", where=where)

@@ -109,7 +109,7 @@ class People:
         for mark in marks:
             if mark.number in known and mark.matches(*known[mark.number]) is False:
                 raise UserError(
-                    f"annotation {mark.number} is not the one of before: this is another Label Studio",
+                    f"annotation {mark.number} differs from the one before: this is another Label Studio",
                     where=str(self._path.parent),
                     hint="Every Label Studio counts from 1. Name this one with --server (any name that no"
                     " other has), and import files of several servers one by one.",

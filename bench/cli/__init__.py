@@ -123,7 +123,7 @@ COMMANDS = {
     "rating": Listed(
         "Results",
         "compare:rating",
-        "Print the board by rating: who wins in pairs.",
+        "Print the board made of comparisons in pairs.",
         ("bench rating pingpong-2 -l en", "bench rating pingpong-2 -l en --criterion fluency --format json"),
     ),
     "analyse": Listed(
@@ -159,7 +159,7 @@ COMMANDS = {
     "export": Listed(
         "Results",
         "export:export",
-        "Write the scores of SUITE as one table.",
+        "Export the results of SUITE as a table or folder.",
         ("bench export pingpong-2 -l en -o scores.csv", "bench export pingpong-2 --columns"),
     ),
     "query": Listed(
@@ -215,7 +215,7 @@ COMMANDS = {
     "rename": Listed(
         "Maintain",
         "life:rename",
-        "Give a player another id on the boards of SUITE.",
+        "Rename a player on the boards of SUITE.",
         ('bench rename pingpong-2 my-model my-model-0.2 --reason "Version 0.3 is out."',),
     ),
     "commit-results": Listed(

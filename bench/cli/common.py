@@ -39,7 +39,7 @@ def with_common(command: click.Command) -> click.Command:
     elif not any(param.name == "quiet" for param in command.params):
         texts = {
             "quiet": "Print results and errors only.",
-            "verbose": "Show where errors arose, and the time.",
+            "verbose": "Show where errors arose, and the time taken.",
         }
         command.params += [
             click.Option(

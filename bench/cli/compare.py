@@ -30,7 +30,7 @@ CHOOSING = (
         "--most",
         type=click.IntRange(1, 10_000_000),
         metavar="N",
-        help="Comparisons per judge. Default: all pairs of neighbours in all scenes.",
+        help="At most N comparisons per judge. Default: all pairs of neighbours in all scenes.",
     ),
     click.option("--rotate", is_flag=True, help="Judges take turns: one judge for each comparison."),
     click.option(
@@ -89,7 +89,7 @@ def compare(suite: str, reparse: bool, batch: bool, limits: Spending, where: Pla
         return
     stats = report.stats
     click.echo(
-        f"{report.comparisons} comparisons ({report.comparisons_failed} failed in an order);"
+        f"{report.comparisons} comparisons ({report.comparisons_failed} failed in at least one order);"
         f" {stats.sent} requests sent, {stats.retried} of them retries, {stats.cached} replies from cache;"
         f" {money(stats)}"
     )
@@ -192,7 +192,7 @@ def rating(
     form: str,
     where: Places,
 ) -> None:
-    """Print the board by rating: who wins in pairs.
+    """Print the board made of comparisons in pairs.
 
     Ratings come from `bench compare`. They are log odds: a player rated 1 above another wins about 73% of
     their comparisons that are not ties, once the order shown, answer length and the judge's own family are
@@ -218,7 +218,9 @@ def rating(
         hint = f"Have judges compare its players: `bench compare {suite}`."
         raise UserError(f"no comparisons of suite {suite!r}", where=str(where.results), hint=hint)
     if form == "json" and len(chosen) > 1:
-        raise UserError("json holds one language", hint=f"Choose by --language: {', '.join(chosen)}.")
+        raise UserError(
+            "json holds only one language", hint=f"Choose it with --language: {', '.join(chosen)}."
+        )
     for language in chosen:
         made = load_rating(
             tree,
@@ -237,7 +239,7 @@ def rating(
 @click.command("comparisons")
 @click.argument("path", metavar="FILE", type=click.Path(exists=True, path_type=Path))
 @click.option("--name", required=True, metavar="NAME", help="Name of the table, such as other-bench.")
-@click.option("--title", required=True, metavar="TEXT", help="Name of the benchmark, for people.")
+@click.option("--title", required=True, metavar="TEXT", help="Title of the benchmark, as pages show it.")
 @click.option(
     "--language", "-l", required=True, metavar="L", help="Language of the conversations, such as ja."
 )
@@ -267,7 +269,11 @@ def rating(
 )
 @click.option("--margin", metavar="COLUMN", help="Column of signed whole numbers, in place of --winner.")
 @click.option(
-    "--scene", default="question_id", show_default=True, metavar="COLUMN", help="Column of what was answered."
+    "--scene",
+    default="question_id",
+    show_default=True,
+    metavar="COLUMN",
+    help="Column of the scene or question.",
 )
 @click.option(
     "--judge", "-j", default="judge", show_default=True, metavar="COLUMN", help="Column of the judges."

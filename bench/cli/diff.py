@@ -62,7 +62,9 @@ def diff(
         found &= {code for name, code in tree.boards() if name == against}
     chosen = list(languages) or sorted(found)
     if form == "json" and len(chosen) > 1:
-        raise UserError("json holds one language", hint=f"Choose by --language: {', '.join(sorted(found))}.")
+        raise UserError(
+            "json holds only one language", hint=f"Choose it with --language: {', '.join(sorted(found))}."
+        )
     if not chosen:
         raise UserError("no language has results on both sides", where=suite)
     for code in chosen:

@@ -98,7 +98,9 @@ def board(
         )
     chosen = list(languages) or found
     if form != "table" and len(chosen) > 1:
-        raise UserError(f"{form} holds one language", hint=f"Choose by --language: {', '.join(found)}.")
+        raise UserError(
+            f"{form} holds only one language", hint=f"Choose it with --language: {', '.join(found)}."
+        )
     texts = []
     for language in chosen:
         if own.rescore:

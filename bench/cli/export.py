@@ -74,7 +74,7 @@ def export(
     private: bool,
     where: Places,
 ) -> None:
-    """Write the scores of SUITE as one table.
+    """Export the results of SUITE as a table or folder.
 
     \b
     Tables:

@@ -102,7 +102,7 @@ def ping_pong_bench(
 @import_.command("scores")
 @click.argument("path", metavar="FILE", type=click.Path(exists=True, path_type=Path))
 @click.option("--name", required=True, metavar="NAME", help="Name of the board, such as other-bench.")
-@click.option("--title", required=True, metavar="TEXT", help="Name of the benchmark, for people.")
+@click.option("--title", required=True, metavar="TEXT", help="Title of the benchmark, as pages show it.")
 @click.option(
     "--language", "-l", required=True, metavar="L", help="Language of the conversations, such as ja."
 )

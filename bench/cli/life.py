@@ -65,7 +65,7 @@ def remove(suite: str, player: str, reason: str, day: str, languages: tuple[str,
 def rename(
     suite: str, player: str, to: str, reason: str, day: str, languages: tuple[str, ...], where: Places
 ) -> None:
-    """Give a player another id on the boards of SUITE.
+    """Rename a player on the boards of SUITE.
 
     All its records get the new id; conversations and scores stay as they are. Rename the entry in models.toml
     first: the name for people is taken from there.

@@ -17,11 +17,16 @@ import click
     help="Port on 127.0.0.1 (default: a free one).",
 )
 @click.option(
-    "--slots", type=click.IntRange(1, 64), default=4, show_default=True, metavar="N", help="Calls at a time."
+    "--slots",
+    type=click.IntRange(1, 64),
+    default=4,
+    show_default=True,
+    metavar="N",
+    help="Number of parallel calls.",
 )
 @click.option("--file", type=click.Path(path_type=Path), help="GGUF file (default: SmolLM2-135M-Instruct).")
 @click.option(
-    "--context", type=click.IntRange(256), metavar="N", help="Tokens of context per call (default: 8192)."
+    "--context", type=click.IntRange(256), metavar="N", help="Context of each call in tokens (default: 8192)."
 )
 @click.option(
     "--threads", type=click.IntRange(1), metavar="N", help="Threads (default: one per core, up to 8)."
@@ -30,7 +35,7 @@ import click
     "--gpu-layers",
     type=click.IntRange(0),
     metavar="N",
-    help="Layers that the graphics card computes (default: as many as fit).",
+    help="Layers to run on the graphics card (default: as many as fit).",
 )
 @click.option("--chat-template", help="Jinja template instead of the file's own.")
 def serve_local(port: int, slots: int, file: Path | None, **options: Any) -> None:

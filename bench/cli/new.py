@@ -45,7 +45,7 @@ def new() -> None:
     "--interrogator", metavar="MODEL", default="", help="Plays the user (default: the first judge)."
 )
 @click.option("--language", "-l", metavar="L", default="", help="Language (default: that of the characters).")
-@click.option("--title", metavar="TEXT", default="", help="Title for people (default: from NAME).")
+@click.option("--title", metavar="TEXT", default="", help="Title to display (default: from NAME).")
 @click.option("--protocol", metavar="NAME", default="pingpong_v2", show_default=True)
 @click.option("--greeting", is_flag=True, help="Open each chat with the card's first message.")
 @click.option("--max-turns", type=click.IntRange(1), metavar="N", help="Cut situations to N turns.")
@@ -73,8 +73,10 @@ def suite(name: str, where: Places, **rest: Any) -> None:
 def _template(kind: str, singular: str) -> click.Command:
     @click.command(singular, help=f"Write a commented file for a {singular}.")
     @click.argument("name", metavar="ID")
-    @click.option("--language", "-l", default="en", show_default=True, metavar="L", help="Its language.")
-    @click.option("--private", is_flag=True, help="Write it where git ignores it.")
+    @click.option(
+        "--language", "-l", default="en", show_default=True, metavar="L", help="Language of the text."
+    )
+    @click.option("--private", is_flag=True, help="Write it into `private`, which git ignores.")
     @places
     def command(name: str, language: str, private: bool, where: Places) -> None:
         from bench.suites.drafts import write_template
@@ -94,7 +96,7 @@ new.add_command(_template("situations", "situation"))
 @click.option(
     "--id", "identity", metavar="ID", default="", help="Name of the entry (default: from the model)."
 )
-@click.option("--name", metavar="TEXT", default="", help="Name for people (default: what the model says).")
+@click.option("--name", metavar="TEXT", default="", help="Name to display (default: what the model says).")
 @names("--model", text="With a URL that offers many models: which of them.")
 @click.option("--key-env", metavar="VARIABLE", default="", help="Environment variable with the API key.")
 @places

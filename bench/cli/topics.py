@@ -66,7 +66,7 @@ PLAIN_INTERVAL = 5.0
     "--topic-size",
     type=click.IntRange(2),
     metavar="N",
-    help="Fewest distinct messages in a topic (default: 1% of them, at least 8).",
+    help="Minimum number of distinct messages in a topic (default: 1% of them, at least 8).",
 )
 @click.option(
     "--sample",

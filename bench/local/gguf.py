@@ -187,7 +187,7 @@ def _header(reader: _Reader) -> Header:
         end = max(end, reader.count() + values // per_block * block_bytes)
     alignment = metadata.get("general.alignment", 32)
     if not isinstance(alignment, int) or alignment < 1:
-        raise ValueError("an alignment that is no positive number")
+        raise ValueError("an alignment that is not a positive number")
     return Header(metadata, -(-reader.at // alignment) * alignment + end)
 
 

@@ -111,7 +111,7 @@ def plan_suite(
             raise CatalogError(
                 "the suite names no players" if talk else "no player has results yet",
                 where=f"suite {suite.id}, language {language}",
-                hint="Name one by --player." if talk else run_first,
+                hint="Name one with --player." if talk else run_first,
             )
         protocol.check_models(players if talk else (), judges)
         plan = make_plan(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from markupsafe import Markup
@@ -21,6 +21,8 @@ from bench.results import ResultsTree
 from bench.results.studies import load_study
 from bench.site import paths
 from bench.site.context import BoardContext, Page
+from bench.site.labels import label
+from bench.site.numbers import number
 from bench.site.places import Link
 from bench.site.render import Pages
 from bench.site.studies import StudyPlace
@@ -46,6 +48,8 @@ class JudgedView:
     figure: Markup
     files: list[str]
     """Forms of the figure; empty without a figure."""
+    told: str
+    """The most important figures in sentences; empty if unknown."""
 
 
 @dataclass(frozen=True)
@@ -140,7 +144,24 @@ def _judged(report: Agreement, judged: JudgedReport) -> JudgedView:
         rows=[(name, [figures[name, criterion] for criterion in report.measured]) for name in names],
         figure=svg,
         files=[f"{prefix_of(judged)}.{form}" for form in FORMS] if drawn else [],
+        told=_told(report, figures.values()),
     )
+
+
+def _told(report: Agreement, figures: Iterable[JudgeAgreement]) -> str:
+    """How far judges agree with people on the last thing measured, in sentences; empty if unknown."""
+    what = report.measured[-1]
+    known = [(f.value, f.name) for f in figures if f.criterion == what and f.value is not None]
+    if not known:
+        return ""
+    value, name = max(known)
+    told = f"On the {label(what).lower()} score, {plain(name, 80)} agrees best with people: {number(value)}."
+    others = [one.with_mean_of_others.value for one in report.people.each if one.criterion == what]
+    among = [value for value in others if value is not None]
+    if among:
+        low, high = number(min(among)), number(max(among))
+        told += f" A single person agrees with the mean of the others at {low} to {high}."
+    return told + " (Correlation: 1 is the same order of conversations, 0 no relation.)"
 
 
 def _figure(report: Agreement, judged: JudgedReport, form: Form) -> bytes:

@@ -204,7 +204,7 @@ def test_names_of_a_table_cannot_act_in_a_terminal_or_spreadsheet(tmp_path: Path
         (["h,j"], [], "no lines"),
         (["h,j", "1"], [], "more or fewer cells"),
         (["h,j", "1,2,3"], [], "more or fewer cells"),
-        (["h,j,i", "1,2,a", "2,2,a"], ["--item", "i"], "second line for 'a'"),
+        (["h,j,i", "1,2,a", "2,2,a"], ["--item", "i"], "duplicate line for 'a'"),
         (
             ["h,j,i,c,g", "1,2,a,x,p", "2,2,a,y,q"],
             ["--item", "i", "--criterion", "c", "--group", "g"],

@@ -81,7 +81,7 @@ def test_a_suite_without_players_asks_for_one(bench: Bench, tiny: Tiny) -> None:
     edit(tiny.suite_file, 'models = ["bard"]', "models = []")
     fault = bench("run", "tiny", *tiny.options()).fault
     assert "suite tiny" in fault
-    assert "Name one by --player." in fault
+    assert "Name one with --player." in fault
 
 
 @pytest.mark.parametrize("command", ["judge", "board"])

@@ -223,7 +223,7 @@ def test_a_worker_with_another_source_makes_no_call_and_stops_the_run(
     result = CellResult.model_validate_json(worker.work(packed, item.model_dump_json()))
     assert (result.conversations, result.judgements, server.count) == ([], [], 0)
     for source in ("another", ""):
-        with pytest.raises(UserError, match="is not the command's"):
+        with pytest.raises(UserError, match="differs from the command's"):
             check_source("tcp://10.0.0.2:1", source)
     check_source("tcp://10.0.0.2:1", result.source)
 

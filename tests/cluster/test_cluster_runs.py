@@ -131,7 +131,7 @@ def test_a_worker_with_another_source_is_refused(
     monkeypatch.setattr("bench.run.cluster.driver.SOURCE", "0" * 64)
     ended = bench(*words(tiny, tmp_path / "many", "--cluster", cluster.scheduler_address))
     assert (ended.status, server.count) == (1, 0)
-    assert "its Dramaturg is not the command's" in ended.err
+    assert "its Dramaturg differs from the command's" in ended.err
 
 
 def test_a_key_that_a_worker_lacks_is_named(

@@ -226,7 +226,7 @@ def check_source(address: str, source: str) -> None:
     """Raise UserError if a worker runs another source than this command."""
     if source != SOURCE:
         raise UserError(
-            f"its Dramaturg is not the command's (source {source[:8] or 'unknown'}, not {SOURCE[:8]})",
+            f"its Dramaturg differs from the command's (source {source[:8] or 'unknown'}, not {SOURCE[:8]})",
             where=f"worker {address}",
             hint="Install the same version, with the same changes, everywhere, and start the workers again.",
         )
