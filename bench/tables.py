@@ -10,6 +10,7 @@ import io
 import re
 import unicodedata
 from collections.abc import Callable, Container, Iterable, Sequence
+from decimal import Decimal
 
 Cell = str | int | float | tuple[str, ...] | None
 TableWriter = Callable[[Sequence[str], Sequence[Sequence[str]], Container[int]], str]
@@ -27,6 +28,13 @@ _LATEX = {
     "^": r"\textasciicircum{}",
     **{mark: f"\\{mark}" for mark in "&%$#_{}"},
 }
+
+
+def dollars(amount: Decimal) -> str:
+    """A sum of money, with more digits if it is small."""
+    if not amount:
+        return "$0"
+    return f"${amount:,.2f}" if amount >= 1 else f"${amount:.4f}"
 
 
 def printable(text: str) -> str:

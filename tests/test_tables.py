@@ -4,13 +4,23 @@ from __future__ import annotations
 
 import csv
 import io
+from decimal import Decimal
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from bench.tables import csv_cell, csv_table, latex_table, markdown_table, printable, shown, text_table
+from bench.tables import (
+    csv_cell,
+    csv_table,
+    dollars,
+    latex_table,
+    markdown_table,
+    printable,
+    shown,
+    text_table,
+)
 
 
 @pytest.mark.parametrize(
@@ -61,3 +71,11 @@ def test_markdown_cells_cannot_end_a_cell_or_start_a_tag() -> None:
 
 def test_latex_cells_are_escaped() -> None:
     assert "50\\% \\_x\\_ \\$ \\textbackslash{}" in latex_table(["a"], [["50% _x_ $ \\"]])
+
+
+@pytest.mark.parametrize(
+    ("amount", "shown"),
+    [("0", "$0"), ("0.0000", "$0"), ("0.1291", "$0.1291"), ("2.4536", "$2.45"), ("1234.5", "$1,234.50")],
+)
+def test_a_sum_of_money_has_more_digits_if_it_is_small(amount: str, shown: str) -> None:
+    assert dollars(Decimal(amount)) == shown

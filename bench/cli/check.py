@@ -32,6 +32,6 @@ def check(form: str, where: Places) -> None:
     else:
         for fault in report.faults:
             click.echo(fault.line())
-        click.echo(f"{report.files} files, {len(report.faults)} faults")
+        click.echo(f"{report.files} files, {len(report.faults)} mistake{'s' * (len(report.faults) != 1)}")
     if report.faults:
         sys.exit(1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from bench.cli.options import Number, Places, places
 from bench.cli.output import listing, print_json
 from bench.records import Usage, canonical
 from bench.run.prices import Spending
+from bench.tables import dollars
 
 if TYPE_CHECKING:
     from bench.boards.comparing import CompareJob
@@ -164,7 +166,7 @@ def _plan_lines(plan: dict[str, Any]) -> list[str]:
         lines.append(f"  {plan['left_stale']} stale comparisons move no rating; --refresh-stale repeats them")
     for row in plan["calls"]:
         tokens = f"~{short(row['prompt_tokens'])} tokens in, ~{short(row['completion_tokens'])} out"
-        price = "cost unknown" if row["cost"] is None else f"about ${float(row['cost']):.4f}"
+        price = "cost unknown" if row["cost"] is None else f"about {dollars(Decimal(row['cost']))}"
         silent = "" if row["with_reasoning"] else ", without reasoning, whose length is unknown"
         lines.append(f"  judge {row['judge']}: {row['calls']:,} calls, {tokens}, {price}{silent}")
     return lines

@@ -124,7 +124,8 @@ def _judges_taken(made: Separation) -> str:
     if made.judges_as == "sample":
         return f"Judges count as a sample: this holds for judges like these {len(made.judges)}.\n"
     if made.sample is None:
-        return f"This holds for the judges asked. For judges like these: unknown, {made.sample_unknown}.\n"
+        what = "Whether it holds for judges like these is unknown"
+        return f"This holds for these judges. {what}: {made.sample_unknown}.\n"
     return f"This holds for these {len(made.judges)} judges, not for others like them.\n"
 
 

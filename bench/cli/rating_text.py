@@ -76,7 +76,7 @@ def _remarks(row: RatedPlayer) -> list[str]:
         return [f"no rating: {row.reason}"]
     parts = []
     if row.refusals:
-        parts.append(f"comparisons that do not count, because a judge saw it refuse: {row.refusals}")
+        parts.append(f"comparisons not counted because a judge saw it refuse: {row.refusals}")
     if row.unfinished:
         parts.append(f"failed conversations, which were not compared: {row.unfinished}")
     return parts
@@ -85,7 +85,11 @@ def _remarks(row: RatedPlayer) -> list[str]:
 def _held(made: Rating) -> str:
     if made.judges_as == "sample":
         return "Intervals and ranks hold for judges like these.\n"
-    reason = f" For judges like these: unknown, {made.sample_unknown}." if made.sample_unknown else ""
+    reason = (
+        f" Whether they hold for judges like these is unknown: {made.sample_unknown}."
+        if made.sample_unknown
+        else ""
+    )
     return f"Intervals and ranks hold for these judges.{reason}\n"
 
 

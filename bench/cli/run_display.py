@@ -18,7 +18,7 @@ from bench.results.facts import standing_out
 from bench.run.jobs import Job
 from bench.run.plan import Plan, estimate
 from bench.run.progress import Listener, RunReport, duration, money
-from bench.tables import printable
+from bench.tables import dollars, printable
 
 PLAIN_SECONDS = 5.0
 """Between two plain lines."""
@@ -127,7 +127,7 @@ def stale(job: Job) -> str:
         return ""
     costs = [row.cost for row in estimate(Plan(plan.stale), job.protocol)]
     known = sum((cost for cost in costs if cost is not None), Decimal(0))
-    cost = f"about ${known:.4f}" + (" and calls of unknown price" if None in costs else "")
+    cost = f"about {dollars(known)}" + (" and calls of unknown price" if None in costs else "")
     return (
         f"{' and '.join(parts)} are out of date (version, model or prompts changed); the board still uses"
         f" them. Redo: `--refresh-stale` ({cost})."

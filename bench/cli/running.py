@@ -30,7 +30,7 @@ from bench.run.jobs import Job, Part, missing_keys, plan_suite
 from bench.run.plan import RoleCost, estimate
 from bench.run.prices import Spending
 from bench.run.progress import RunReport, short
-from bench.tables import printable
+from bench.tables import dollars, printable
 
 
 @click.command()
@@ -114,7 +114,7 @@ def _print_costs(console: Console, job: Job) -> None:
 def _total(costs: list[RoleCost]) -> str:
     known = sum((row.cost for row in costs if row.cost is not None), Decimal(0))
     unknown = sorted({row.model for row in costs if row.cost is None})
-    text = f"Total: {sum(row.calls for row in costs):,} calls, about ${known:.4f}"
+    text = f"Total: {sum(row.calls for row in costs):,} calls, about {dollars(known)}"
     return f"{text} plus calls to models without a price ({', '.join(unknown)})." if unknown else f"{text}."
 
 

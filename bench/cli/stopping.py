@@ -9,6 +9,7 @@ from contextlib import contextmanager
 
 from bench.chat.stats import Stats
 from bench.errors import Stopped
+from bench.tables import dollars
 
 BUDGET_STATUS = 3
 """Exit status of a command that --max-cost has stopped."""
@@ -53,7 +54,7 @@ def stoppable(
 
 def stopped_by_budget(stats: Stats) -> Stopped:
     """The error to raise after --max-cost has stopped a command."""
-    spent = f"${stats.cost:.4f} spent" if stats.cost else "the next call is not free"
+    spent = f"{dollars(stats.cost)} spent" if stats.cost else "the next call is not free"
     return Stopped(
         f"stopped by --max-cost: {spent}; finished work is kept",
         status=BUDGET_STATUS,

@@ -23,6 +23,7 @@ from bench.run.loop import run_async
 from bench.run.plan import Plan
 from bench.run.prices import Spending
 from bench.run.progress import Listener, RunReport
+from bench.tables import dollars
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,7 @@ class Batching:
         missing = f", {collected.missing} missing" if collected.missing else ""
         self.listener.batches_collected(
             f"batches: {collected.answers} answers, {collected.declined} declined{missing};"
-            f" ${collected.cost:.4f}{unknown}"
+            f" {dollars(collected.cost)}{unknown}"
         )
         report.unanswered = list(collected.unanswered.values())
         most = self.limits.max_cost
@@ -131,7 +132,7 @@ class Batching:
         if estimate > self.limits.max_cost:
             raise UserError(
                 f"--max-cost is below the estimated cost of {len(wants)} requests in batches,"
-                f" ${estimate:.4f}",
+                f" {dollars(estimate)}",
                 hint="Raise it, or judge a part: --player, --language, --shard.",
             )
 

@@ -12,6 +12,7 @@ from bench.records import Conversation, Judgement
 from bench.results.comparison_records import Comparison
 from bench.results.facts import Tally, count_calls
 from bench.run.jobs import Job
+from bench.tables import dollars
 
 
 @dataclass
@@ -141,8 +142,8 @@ class Listener:
 def money(stats: Stats) -> str:
     """The cost so far, and whether calls are missing from it."""
     if stats.unpriced:
-        return f"${stats.cost:.4f} and {stats.unpriced} calls of unknown price"
-    return f"${stats.cost:.4f}"
+        return f"{dollars(stats.cost)} and {stats.unpriced} calls of unknown price"
+    return dollars(stats.cost)
 
 
 def short(count: int) -> str:

@@ -139,7 +139,7 @@ def test_new_templates_are_valid_and_marked_as_unfinished(bench: Bench, tiny: Ti
     ended = bench("check", *tiny.options())
     assert ended.status == 1
     lines = ended.out.splitlines()
-    assert lines[-1].endswith(" 4 faults")
+    assert lines[-1].endswith(" 4 mistakes")
     assert any("night-porter.toml:4: not written yet" in line for line in lines)
     assert "exists already" in bench("new", "character", "night-porter", *tiny.options()).fault
 
@@ -265,7 +265,7 @@ def test_check_finds_the_same_faults_without_a_second_process(
 def test_check_finds_nothing_in_the_shipped_files(bench: Bench) -> None:
     root = Path(__file__).parents[2]
     ended = bench("check", "--prompts", str(root / "prompts"), "--models", str(root / "models.toml"))
-    assert ended.out.splitlines()[-1].endswith(" 0 faults"), ended.out
+    assert ended.out.splitlines()[-1].endswith(" 0 mistakes"), ended.out
 
 
 def test_a_model_needs_only_provider_model_and_name(bench: Bench, tiny: Tiny) -> None:
