@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import shutil
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
@@ -29,6 +30,8 @@ RETRY_LOCKED_SECONDS = 1.0
 CHECKED = 1
 """``user_version`` of a database whose rows all have a checksum. Versions before 0.2.0 wrote none."""
 MOST_UNSAVED = 10_000
+SMALLEST_SPACE = 2**16
+"""Bytes. With less of them, the disk is full for a database."""
 
 SETTINGS: dict[str, int | str] = {
     "eviction_policy": "none",
@@ -322,6 +325,8 @@ class ResponseCache:
             return
         self._warned = True
         words = "locked" if _is_lock(error) else str(error).lower()
+        if not any(sign in words for signs, *_ in _REASONS[:-1] for sign in signs) and _is_full(self.folder):
+            words = "full"  # a new database that was written in part reads as a damaged one
         reason, hint = next((rest for signs, *rest in _REASONS if any(sign in words for sign in signs)))
         message = f"{self.folder}: the response cache cannot be used: {reason}. {consequence} {hint}"
         self._warn_user(message)
@@ -329,6 +334,12 @@ class ResponseCache:
 
 def _is_lock(error: BaseException) -> bool:
     return isinstance(error, diskcache.Timeout) or "locked" in str(error)
+
+
+def _is_full(folder: Path) -> bool:
+    with contextlib.suppress(OSError):
+        return shutil.disk_usage(folder).free < SMALLEST_SPACE
+    return False
 
 
 def _is_checked(connection: sqlite3.Connection) -> bool:

@@ -7,6 +7,7 @@ import json
 import multiprocessing
 import os
 import pickle
+import shutil
 import sqlite3
 import stat
 import tempfile
@@ -180,6 +181,17 @@ def test_a_damaged_cache_costs_one_warning(
     assert [r.outcome for r in played.replies] == ["length"] * 5
     assert len(warnings) == 1
     assert str(folder) in warnings[0]
+
+
+def test_a_database_that_a_full_disk_has_cut_off_is_not_said_to_be_foreign(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, warnings = tmp_path / "cache", list[str]()
+    _garbage(folder)
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: shutil._ntuple_diskusage(10**6, 10**6, 0))
+    with ResponseCache(folder, warnings.append):
+        pass
+    assert "the disk is full" in warnings[0]
 
 
 def test_a_full_disk_costs_one_warning(play: Play, tmp_path: Path) -> None:
