@@ -26,8 +26,14 @@ _LATEX = {
     "\\": r"\textbackslash{}",
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    "[": "{[}",
+    "*": "{*}",
     **{mark: f"\\{mark}" for mark in "&%$#_{}"},
 }
+"""After a row, a bracket or asterisk would belong to its end."""
 
 
 def dollars(amount: Decimal) -> str:
@@ -161,9 +167,12 @@ WRITERS: dict[str, TableWriter] = {"markdown": markdown_table, "latex": latex_ta
 
 def titled(title: str, table: str, form: str) -> str:
     """A table of a document (a key of WRITERS) below its title."""
-    return (
-        f"**{_MARKDOWN.sub(_escape, title)}**\n\n{table}\n" if form == "markdown" else f"% {title}\n{table}\n"
-    )
+    return f"**{markdown_text(title)}**\n\n{table}\n" if form == "markdown" else f"% {title}\n{table}\n"
+
+
+def markdown_text(text: str) -> str:
+    """``text`` as one line of Markdown in which nothing is markup."""
+    return _MARKDOWN.sub(_escape, printable(text))
 
 
 _MARKDOWN = re.compile(r"[\\`*_\[\]<]")

@@ -79,3 +79,8 @@ def test_latex_cells_are_escaped() -> None:
 )
 def test_a_sum_of_money_has_more_digits_if_it_is_small(amount: str, shown: str) -> None:
     assert dollars(Decimal(amount)) == shown
+
+
+def test_latex_cells_cannot_belong_to_the_end_of_a_row_and_print_as_they_are() -> None:
+    rows = latex_table(["a"], [["[x]"], ["*x"], ["a<b>|c"]]).splitlines()[4:7]
+    assert rows == [r"{[}x] \\", r"{*}x \\", r"a\textless{}b\textgreater{}\textbar{}c \\"]

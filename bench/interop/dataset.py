@@ -16,7 +16,7 @@ from bench.errors import UserError
 from bench.foreign import parquet_modules
 from bench.records import Conversation, Judgement, messages_sha256
 from bench.results import ResultsTree
-from bench.tables import markdown_table, printable
+from bench.tables import markdown_table, markdown_text
 
 MEANINGS: dict[str, dict[str, str]] = {
     "conversations": {
@@ -203,7 +203,7 @@ def _card(suite: str, title: str, licence: str, languages: Sequence[str], counts
         for name, meanings in MEANINGS.items()
     )
     return (
-        f"---\n{lines}---\n\n# {printable(title)}\n\n"
+        f"---\n{lines}---\n\n# {markdown_text(title)}\n\n"
         f"Conversations of the suite `{suite}`, in which models play characters, and what judge models"
         f" scored. Made with Dramaturg {__version__}. A score counts only where `counts` is true and no turn"
         " of the judgement is a refusal.\n\n"
