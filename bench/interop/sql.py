@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, TypeVar
 
 from bench.errors import UserError
+
+R = TypeVar("R")
 
 TABLES = ("conversations", "scores")
 """The files of a store."""
@@ -76,14 +81,29 @@ def query(folder: Path, sql: str, most: int | None = None) -> tuple[list[str], l
             if [str(statement.type) for statement in statements] != [READS]:
                 hint = "Write one SELECT, DESCRIBE or SUMMARIZE; PIVOT needs its values: ON judge IN ('a')."
                 raise UserError("a query must be a single statement that only reads", hint=hint)
-            result = base.execute(statements[0])
-            columns = _distinct([column[0] for column in result.description or ()])
-            rows = result.fetchall() if most is None else result.fetchmany(most)
+            columns, rows = _interruptible(base, partial(_fetched, base, statements[0], most))
         except (duckdb.Error, ValueError, OverflowError) as error:  # Python has no year 10000
             first = str(error).partition("\n")[0]
             hint = "Tables are conversations, scores and board; `DESCRIBE scores` lists the columns of one."
             raise UserError(f"the query failed: {first}", hint=hint) from None
     return columns, rows
+
+
+def _fetched(base: Any, statement: Any, most: int | None) -> tuple[list[str], list[tuple[Any, ...]]]:
+    result = base.execute(statement)
+    columns = _distinct([column[0] for column in result.description or ()])
+    return columns, result.fetchall() if most is None else result.fetchmany(most)
+
+
+def _interruptible(base: Any, work: Callable[[], R]) -> R:
+    """What ``work`` returns. It runs in a thread, because DuckDB does not notice Ctrl-C."""
+    with ThreadPoolExecutor(1) as pool:
+        future = pool.submit(work)
+        try:
+            return future.result()
+        except KeyboardInterrupt:
+            base.interrupt()
+            raise
 
 
 def _distinct(names: list[str]) -> list[str]:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import signal
+import threading
 from pathlib import Path
 
 import jsonschema
@@ -14,7 +17,7 @@ from bench.boards.loading import load_board
 from bench.cli import cli
 from bench.cli.export import FOLDER_FORMS
 from bench.errors import UserError
-from bench.interop.dataset import MEANINGS, dataset_files
+from bench.interop.dataset import MEANINGS, dataset_files, schema_of
 from bench.interop.sql import query
 from bench.results import ResultsTree
 from tests.synthetic import make_tree
@@ -112,6 +115,17 @@ def test_boards_fit_the_schema_of_every_eval_ever(
             for r in log["evaluation_results"]
         }
         assert said == {"score": row.score, "length_norm_score": row.length_norm_score, **row.criteria}
+
+
+def test_an_endless_query_is_stopped_by_ctrl_c(tmp_path: Path) -> None:
+    pytest.importorskip("duckdb")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    for name in MEANINGS:
+        parquet.write_table(schema_of(name).empty_table(), tmp_path / f"{name}.parquet")
+    endless = "WITH RECURSIVE r AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM r) SELECT count(*) FROM r"
+    threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+    with pytest.raises(KeyboardInterrupt):
+        query(tmp_path, endless)
 
 
 def test_sql_counts_what_the_records_hold(tree: ResultsTree, tmp_path: Path) -> None:
