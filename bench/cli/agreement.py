@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bench.cli.options import Places, places
+from bench.cli.options import Places, complete_suites, places
 from bench.cli.output import form_of, forms, write
 from bench.errors import UserError
 from bench.tables import WRITERS
@@ -20,13 +20,14 @@ FORMS = ("text", "csv", "json", *WRITERS)
 
 
 @click.command()
-@click.argument("suite_name", metavar="[SUITE]", required=False)
+@click.argument("suite_name", metavar="[SUITE]", shell_complete=complete_suites, required=False)
 @click.option("--language", "-l", metavar="L", help="Language of the suite (default: the study's).")
 @click.option("--study", "study_name", metavar="NAME", help="A study in results/human/.")
 @click.option(
     "--also",
     multiple=True,
     metavar="SUITE",
+    shell_complete=complete_suites,
     help="Compare a suite that judged the same conversations by another protocol or version (repeatable).",
 )
 @click.option("--table", metavar="FILE", help="A CSV with one line per item, instead of a study.")

@@ -31,6 +31,7 @@ FORMS = ("text", "json", *WRITERS)
     "swaps",
     multiple=True,
     metavar="SUITE",
+    shell_complete=complete_suites,
     help="A suite of the same players with another interrogator or other judges (repeatable).",
 )
 @click.option("--again", metavar="DIR", help="A second results tree, from another run of the suite.")

@@ -10,7 +10,7 @@ import click
 
 from bench.cli.annotate_text import print_import, print_sample, print_status
 from bench.cli.common import Suggesting
-from bench.cli.options import Places, places, private_option
+from bench.cli.options import Places, complete_suites, places, private_option
 from bench.cli.output import listing
 from bench.errors import UserError
 from bench.files import write_atomically
@@ -68,7 +68,7 @@ def annotate() -> None:
 
 
 @annotate.command()
-@click.argument("suite_name", metavar="SUITE")
+@click.argument("suite_name", metavar="SUITE", shell_complete=complete_suites)
 @click.option("--language", "-l", required=True, metavar="L", help="Language of the conversations.")
 @click.option("--study", required=True, metavar="NAME", help="Name of the new study.")
 @click.option(
@@ -282,6 +282,7 @@ def pull(
     "--suite",
     "suite_name",
     metavar="SUITE",
+    shell_complete=complete_suites,
     help="ping-pong-bench: suite in which to look up the conversations (default: the imported one of"
     " either version).",
 )

@@ -97,7 +97,9 @@ def interrogator(command: F) -> F:
     """Add --interrogator."""
     text = "Use this model of models.toml instead of the suite's interrogator. Results with the suite's own"
     text += " then count as made with other settings."
-    return click.option("--interrogator", metavar="MODEL", default="", help=text)(command)
+    return click.option(
+        "--interrogator", metavar="MODEL", shell_complete=complete_models, default="", help=text
+    )(command)
 
 
 def spending(command: F) -> F:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bench.cli.options import Places, places
+from bench.cli.options import Places, complete_cards, complete_models, places
 from bench.errors import UserError
 
 if TYPE_CHECKING:
@@ -40,8 +40,24 @@ LANGUAGE = click.option(
 )
 @click.option("--replace", is_flag=True, help="Replace a card that has this id.")
 @click.option("--suite", default="", metavar="NAME", help="Also write a suite with these cards.")
-@click.option("--player", "-p", "players", multiple=True, metavar="P", help="With --suite: a player.")
-@click.option("--judge", "-j", "judges", multiple=True, metavar="J", help="With --suite: a judge.")
+@click.option(
+    "--player",
+    "-p",
+    "players",
+    multiple=True,
+    metavar="P",
+    shell_complete=complete_models,
+    help="With --suite: a player.",
+)
+@click.option(
+    "--judge",
+    "-j",
+    "judges",
+    multiple=True,
+    metavar="J",
+    shell_complete=complete_models,
+    help="With --suite: a judge.",
+)
 @click.option("--situation", "situations", multiple=True, metavar="S", help="With --suite (default: all).")
 @click.option(
     "--max-turns", type=click.IntRange(1), metavar="N", help="With --suite: cut situations to N turns."
@@ -123,7 +139,7 @@ def _write_suite(name: str, cards: Sequence[ImportedCard], where: Places, langua
 
 
 @click.command("card")
-@click.argument("name", metavar="ID")
+@click.argument("name", metavar="ID", shell_complete=complete_cards)
 @LANGUAGE
 @click.option(
     "--output",

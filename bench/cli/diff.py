@@ -22,7 +22,12 @@ _SHOWN = 10
 @click.command()
 @click.argument("suite", metavar="SUITE", shell_complete=complete_suites)
 @click.option("--since", metavar="COMMIT", help="Compare with this commit of the results.")
-@click.option("--against", metavar="SUITE", help="Compare with this suite, an older version.")
+@click.option(
+    "--against",
+    metavar="SUITE",
+    shell_complete=complete_suites,
+    help="Compare with this suite, an older version.",
+)
 @click.option(
     "--language", "-l", "languages", multiple=True, metavar="L", help="Only this language (repeatable)."
 )

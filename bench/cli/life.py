@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import click
 
-from bench.cli.options import Places, places
+from bench.cli.options import Places, complete_models, complete_suites, places
 from bench.tables import printable
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -40,8 +40,8 @@ def _report(suite: str, done: Any) -> None:
 
 
 @click.command()
-@click.argument("suite", metavar="SUITE")
-@click.argument("player", metavar="PLAYER")
+@click.argument("suite", metavar="SUITE", shell_complete=complete_suites)
+@click.argument("player", metavar="PLAYER", shell_complete=complete_models)
 @_reasoned
 @places
 def remove(suite: str, player: str, reason: str, day: str, languages: tuple[str, ...], where: Places) -> None:
@@ -57,8 +57,8 @@ def remove(suite: str, player: str, reason: str, day: str, languages: tuple[str,
 
 
 @click.command()
-@click.argument("suite", metavar="SUITE")
-@click.argument("player", metavar="PLAYER")
+@click.argument("suite", metavar="SUITE", shell_complete=complete_suites)
+@click.argument("player", metavar="PLAYER", shell_complete=complete_models)
 @click.argument("to", metavar="NEW")
 @_reasoned
 @places

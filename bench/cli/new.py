@@ -9,12 +9,13 @@ from typing import Any, TypeVar
 import click
 
 from bench.cli.common import Suggesting
-from bench.cli.options import Places, places
+from bench.cli.options import Places, complete_cards, complete_models, places
 
 F = TypeVar("F", bound=Callable[..., Any])
+Complete = Callable[[click.Context, click.Parameter, str], list[str]]
 
 
-def names(*flags: str, text: str) -> Callable[[F], F]:
+def names(*flags: str, text: str, complete: Complete | None = None) -> Callable[[F], F]:
     """An option that takes several names, repeated or separated by commas."""
 
     def split(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
@@ -22,7 +23,15 @@ def names(*flags: str, text: str) -> Callable[[F], F]:
 
     help_text = f"{text} Repeat it, or separate names by commas."
     name = flags[0].removeprefix("--")
-    return click.option(name, *flags, multiple=True, metavar="NAMES", callback=split, help=help_text)
+    return click.option(
+        name,
+        *flags,
+        multiple=True,
+        metavar="NAMES",
+        callback=split,
+        shell_complete=complete,
+        help=help_text,
+    )
 
 
 @click.group(cls=Suggesting)
@@ -32,17 +41,22 @@ def new() -> None:
 
 @new.command("suite")
 @click.argument("name", metavar="NAME")
-@names("--characters", "--character", "-c", text="Characters to play.")
+@names("--characters", "--character", "-c", text="Characters to play.", complete=complete_cards)
 @names(
     "--situations",
     "--situation",
     "-s",
     text="Situations (default: all that suit the protocol).",
+    complete=complete_cards,
 )
-@names("--players", "--player", "-p", text="Players that run by default.")
-@names("--judges", "--judge", "-j", text="Judges.")
+@names("--players", "--player", "-p", text="Players that run by default.", complete=complete_models)
+@names("--judges", "--judge", "-j", text="Judges.", complete=complete_models)
 @click.option(
-    "--interrogator", metavar="MODEL", default="", help="Plays the user (default: the first judge)."
+    "--interrogator",
+    metavar="MODEL",
+    default="",
+    shell_complete=complete_models,
+    help="Plays the user (default: the first judge).",
 )
 @click.option("--language", "-l", metavar="L", default="", help="Language (default: that of the characters).")
 @click.option("--title", metavar="TEXT", default="", help="Title to display (default: from NAME).")

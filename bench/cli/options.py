@@ -152,10 +152,22 @@ private_option = click.option(
 def complete_suites(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
     """Suites whose names begin with ``incomplete``, for the shell."""
     with suppress(UserError):
-        prompts = ctx.params.get("prompts") or ("prompts",)
-        layers = layers_of([Path(name) for name in prompts] if len(prompts) > 1 else prompts[0])
-        return [name for name in suite_files(layers) if name.startswith(incomplete)]
+        return [name for name in suite_files(_layers_typed(ctx)) if name.startswith(incomplete)]
     return []
+
+
+def complete_cards(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """Characters, or situations for an option of that name, whose ids begin with ``incomplete``."""
+    kind = "situations" if param.name == "situations" else "characters"
+    folders = [layer / kind / (ctx.params.get("language") or "*") for layer in _layers_typed(ctx)]
+    names = {path.stem for folder in folders for path in folder.parent.glob(f"{folder.name}/*.toml")}
+    return sorted(name for name in names if name.startswith(incomplete))
+
+
+def _layers_typed(ctx: click.Context) -> tuple[Path, ...]:
+    """The folders of prompts on a command line that is still being typed."""
+    prompts = ctx.params.get("prompts") or ("prompts",)
+    return layers_of([Path(name) for name in prompts] if len(prompts) > 1 else prompts[0])
 
 
 def complete_models(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:

@@ -20,7 +20,11 @@ if TYPE_CHECKING:
 @click.option("--language", "-l", required=True, metavar="L", help="Language of the board.")
 @click.option("--against", metavar="NAME", help="Published list in results/external/, without .csv.")
 @click.option(
-    "--against-suite", "other", metavar="SUITE", help="Another suite with a board in that language."
+    "--against-suite",
+    "other",
+    metavar="SUITE",
+    shell_complete=complete_suites,
+    help="Another suite with a board in that language.",
 )
 @click.option("--output", "-o", metavar="DIR", help="Output directory for the map as SVG, PNG, PDF and JSON.")
 @listing("text")

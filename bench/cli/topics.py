@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from bench.cli.asking import spending
-from bench.cli.options import Number, Places, places
+from bench.cli.options import Number, Places, complete_models, complete_suites, places
 from bench.cli.output import listing
 from bench.topics import THRESHOLD
 
@@ -42,7 +42,11 @@ PLAIN_INTERVAL = 5.0
     "--language", "-l", default="en", show_default=True, metavar="L", help="Language of the messages."
 )
 @click.option(
-    "--suite", "suite_name", metavar="SUITE", help="Compare the topics with this suite's situations."
+    "--suite",
+    "suite_name",
+    metavar="SUITE",
+    shell_complete=complete_suites,
+    help="Compare the topics with this suite's situations.",
 )
 @click.option(
     "--coverage",
@@ -87,7 +91,11 @@ PLAIN_INTERVAL = 5.0
     " model.",
 )
 @click.option(
-    "--writer", "writer_name", metavar="MODEL", help="Have this model of models.toml draft situations."
+    "--writer",
+    "writer_name",
+    metavar="MODEL",
+    shell_complete=complete_models,
+    help="Have this model of models.toml draft situations.",
 )
 @click.option(
     "--output",

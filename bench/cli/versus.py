@@ -20,7 +20,15 @@ from bench.run.prices import Spending
 @click.argument("first", metavar="A", shell_complete=complete_models)
 @click.argument("second", metavar="B", shell_complete=complete_models)
 @click.option("--language", "-l", "languages", multiple=True, metavar="L", help="Only this language.")
-@click.option("--judge", "-j", "judges", multiple=True, metavar="J", help="Default: the suite's judges.")
+@click.option(
+    "--judge",
+    "-j",
+    "judges",
+    multiple=True,
+    metavar="J",
+    shell_complete=complete_models,
+    help="Default: the suite's judges.",
+)
 @listing("text")
 @spending
 @places
