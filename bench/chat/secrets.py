@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from base64 import b64decode, b64encode
+from base64 import b32encode, b64decode, b64encode
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import cached_property, lru_cache
@@ -30,18 +30,19 @@ _CREDENTIAL = re.compile(
     r"|signature|^sig$"
 )
 """Names of headers and queries whose values are credentials."""
-_MARKS = "\\&%"
-"""Every escaped form of a character begins with one of these."""
-_SEPARATORS = " \t\n\r\"'`+,:>|*"
-_SPREAD = dict.fromkeys([*map(ord, _SEPARATORS), *range(32), 127])
-"""What :func:`_close` drops from ASCII text, for ``str.translate``."""
+_MARKS = ("&", "%", *(f"\\{code}" for code in "uUxX01234567"))
+"""Every escaped form that has letters or digits of its own begins with one of these."""
+_BREAKS = ("\\n", "\\r", "\\t")
+_SEPARATORS = " \t\n\r\"'`+,:>|*-._"
+_LOWER = bytes(range(256)).lower()
+_SPREAD = bytes(code for code in range(128) if not chr(code).isalnum())
+"""What :func:`_close` drops from ASCII text."""
 _BLANK = (
     r"\x00-\x1f\x7f-\xa0\xad\u034f\u061c\u1680\u180b-\u180f\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\u3164"
     r"\ufe00-\ufe0f\ufeff\U000e0000-\U000e01ef"
 )
 """Spaces, controls and invisible characters, for a regular expression."""
-_BLANKS = re.compile(f"[{_BLANK}]+")
-_BETWEEN = rf"(?:[{re.escape(_SEPARATORS)}{_BLANK}]|\\[nrt]){{0,8}}"
+_BETWEEN = rf"(?:[{re.escape(_SEPARATORS)}{_BLANK}]|(?-i:\\[nrt])){{0,8}}"
 """What may stand between the characters of a secret that is spread out."""
 
 _KEY_SHAPES = re.compile(
@@ -106,7 +107,7 @@ def secrets_of(provider: Provider, key: str | None) -> tuple[str, ...]:
     """All secret strings in calls to ``provider``, longest first.
 
     These are the key, values of headers and queries with the name of a credential, and userinfo, each also
-    as it looks in a URL, in base64 and in hex, and userinfo as the header that it becomes.
+    as it looks in a URL, in base64, base32 and hex and backwards, and userinfo as the header that it becomes.
     """
     secrets = {key} if key else set()
     secrets.update(value for name, value in provider.headers.items() if _CREDENTIAL.search(name))
@@ -141,8 +142,8 @@ def _parts(value: str) -> Iterator[str]:
 
 
 def _encoded(secret: str) -> Iterator[str]:
-    """``secret`` in base64; if it is long enough to be searched for, also as a part of a longer text, and in
-    hex."""
+    """``secret`` in base64; if it is long enough to be searched for, also as a part of a longer text, in hex,
+    in base32 and backwards."""
     data = secret.encode()
     if not searched((secret,)):
         yield b64encode(data).decode().rstrip("=")
@@ -150,7 +151,7 @@ def _encoded(secret: str) -> Iterator[str]:
     for before in range(3):  # what base64 makes of the secret depends on its place, but for the ends
         code = b64encode(bytes(before) + data).decode()
         yield code[-(-before * 4 // 3) : (before + len(data)) * 4 // 3]
-    yield from (data.hex(), data.hex().upper())
+    yield from (data.hex(), b32encode(data).decode().rstrip("="), secret[::-1])
 
 
 def searched(secrets: Iterable[str]) -> tuple[str, ...]:
@@ -186,10 +187,11 @@ def redacted(text: str, secrets: Iterable[str]) -> str:
 
 
 def without(text: str, secrets: Iterable[str]) -> tuple[str, int]:
-    """``text`` without the given secrets, also escaped or spread out, and how often they occurred.
+    """``text`` without the given secrets, also escaped, spread out or in other case, and how often they
+    occurred.
 
     Escapes are those of JSON, HTML, URLs and programming languages. A secret is spread out if its characters
-    are on several lines, or have spaces, quotes, commas and the like between them.
+    are on several lines, or have spaces, quotes, commas, hyphens and the like between them.
     """
     chosen = tuple(secrets)
     return _pattern(chosen).subn(REDACTED, text) if _may_hold(text, chosen) else (text, 0)
@@ -199,29 +201,29 @@ def _may_hold(text: str, secrets: tuple[str, ...]) -> bool:
     """Whether :func:`without` has to look for ``secrets`` with its pattern, which takes long.
 
     Where ``n`` characters of a secret are escaped, at least one of any ``n + 1`` pieces of it is in the text
-    as it is, apart from separators.
+    as it is, apart from case and separators.
     """
     if not secrets:
         return False
-    close, marks = _close(text), sum(map(text.count, _MARKS))
+    marks = sum(map(text.count, _MARKS if "\\" in text else _MARKS[:2]))
+    close = _close(text)
     return any(piece in close for secret in secrets for piece in _pieces(secret, marks + 1))
 
 
 @lru_cache(maxsize=1024)
-def _pieces(secret: str, count: int) -> tuple[str, ...]:
+def _pieces(secret: str, count: int) -> tuple[bytes, ...]:
     """``count`` pieces of a secret; an empty one if it is too short for them."""
-    secret = _close(secret)
-    length = len(secret) // count
-    return tuple(secret[at * length : (at + 1) * length] for at in range(count)) if length else ("",)
+    close = _close(secret)
+    length = len(close) // count
+    return tuple(close[at * length : (at + 1) * length] for at in range(count)) if length else (b"",)
 
 
-def _close(text: str) -> str:
-    """``text`` without separators."""
-    if text.isascii():
-        return text.translate(_SPREAD)
-    for char in _SEPARATORS:  # several times as fast as `translate` is for other letters
-        text = text.replace(char, "")
-    return _BLANKS.sub("", text)
+def _close(text: str) -> bytes:
+    """The ASCII letters and digits of ``text``, in lower case, without escaped line breaks and tabs."""
+    if "\\" in text:
+        for pair in _BREAKS:
+            text = text.replace(pair, "")
+    return text.encode("ascii", "ignore").translate(_LOWER, _SPREAD)
 
 
 def without_in(value: Any, secrets: Iterable[str]) -> tuple[Any, int]:
@@ -242,7 +244,7 @@ def without_in(value: Any, secrets: Iterable[str]) -> tuple[Any, int]:
 
 @lru_cache(maxsize=64)
 def _pattern(secrets: tuple[str, ...]) -> re.Pattern[str]:
-    return re.compile("|".join(_BETWEEN.join(map(_escapes, secret)) for secret in secrets))
+    return re.compile("|".join(_BETWEEN.join(map(_escapes, secret)) for secret in secrets), re.IGNORECASE)
 
 
 @lru_cache(maxsize=256)

@@ -186,6 +186,13 @@ CODES = {
     "capital hex": KEY.encode().hex().upper(),
     "hex in pairs": KEY.encode().hex(" "),
     "hex with colons": KEY.encode().hex(":").upper(),
+    "base32": base64.b32encode(KEY.encode()).decode(),
+    "backwards": KEY[::-1],
+    "capitals": KEY.upper(),
+    "capital letters spelt out": "-".join(KEY.upper()),
+    "hyphens": "-".join(KEY),
+    "points": ".".join(KEY),
+    "underscores": "_".join(KEY),
     "a letter a line": "\n".join(KEY),
     "two lines": f"{KEY[:7]}\r\n   {KEY[7:]}",
     "lines of a quotation": f"{KEY[:7]}\n> {KEY[7:]}",
@@ -210,7 +217,7 @@ def test_a_key_is_found_in_other_codes_and_spread_out(form: str) -> None:
 
 LETTERS = KEY.encode("ascii", "ignore").decode()
 ESCAPES = ("\\u{0:04x}", "\\x{0:02x}", "%{0:02X}", "%25{0:02x}", "&#{0};", "&amp;#x{0:x};", "\\{0:03o}")
-BETWEEN = (" ", "\n", "\u200b", '" + "', "\\n")
+BETWEEN = (" ", "\n", "\u200b", '" + "', "\\n", "-", "._")
 
 
 @pytest.mark.parametrize("prose", ["", "It rained. ", "100 % & more \\ of this. "])
@@ -219,6 +226,7 @@ def test_a_key_is_found_whatever_part_of_it_is_escaped_or_spread_out(prose: str)
     for _ in range(300):
         rate = draw.choice((0.03, 0.1, 0.5))
         chars = [draw.choice(ESCAPES).format(ord(c)) if draw.random() < rate else c for c in LETTERS]
+        chars = [c.swapcase() if len(c) == 1 and draw.random() < rate else c for c in chars]
         written = "".join(c + (draw.choice(BETWEEN) if draw.random() < rate else "") for c in chars[:-1])
         text = f"{prose}{written}{chars[-1]}! {prose}"
         assert without(text, (LETTERS,)) == (f"{prose}{REDACTED}! {prose}", 1), text
