@@ -19,7 +19,7 @@ _RECORDS = ("conversations", "judgements")
 
 @dataclass(frozen=True)
 class Moved:
-    """A player on both boards whose rank or score is another one."""
+    """A player on both boards whose rank or score has changed."""
 
     name: str
     before: Place

@@ -118,7 +118,7 @@ class BookEntry(Foreign):
 
     @property
     def words(self) -> list[str]:
-        """Those of its keys that are words and no regular expressions."""
+        """Those of its keys that are words, not regular expressions."""
         keys = [key for key in map(cleaned, self.keys) if 0 < len(key) <= LONGEST_KEY]
         patterns = [
             key

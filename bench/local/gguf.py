@@ -67,7 +67,7 @@ MODEL_FILE_HINT = "Fetch or copy the file again."
 
 
 class ModelFileError(UserError):
-    """A GGUF file is missing, damaged, not the one that is meant, or too large for this machine."""
+    """A GGUF file is missing, damaged, not the expected one, or too large for this machine."""
 
 
 class _Short(Exception):

@@ -22,7 +22,7 @@ class Utterance:
 
 
 def utterance(text: str, *, key: str = "next_utterance") -> Utterance:
-    """Read the utterance under ``key``. Raises ReplyFault if it is cut off, blank or no string."""
+    """Read the utterance under ``key``. Raises ReplyFault if it is cut off, blank or not a string."""
     reply = settled(json_object(text, required=[key]))
     before, after = text[: reply.start], text[reply.start + len(reply.source) :]
     several = "several_objects" in reply.repairs and '"' in before.rpartition("\n")[2]

@@ -44,6 +44,7 @@ def _probes(context: BoardContext) -> Page:
         "means": context.scene_means,
         "infos": context.infos,
         "cells": context.cells,
+        "character_names": {side.id: side.name for side in context.characters},
     }
     return context.part_page("scenes", values, "probe-scenes")
 
