@@ -58,7 +58,15 @@ LANGUAGE = click.option(
     shell_complete=complete_models,
     help="With --suite: a judge.",
 )
-@click.option("--situation", "situations", multiple=True, metavar="S", help="With --suite (default: all).")
+@click.option(
+    "--situation",
+    "-s",
+    "situations",
+    multiple=True,
+    metavar="S",
+    shell_complete=complete_cards,
+    help="With --suite (default: all).",
+)
 @click.option(
     "--max-turns", type=click.IntRange(1), metavar="N", help="With --suite: cut situations to N turns."
 )

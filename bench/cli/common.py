@@ -31,8 +31,19 @@ def _remember(ctx: click.Context, param: click.Parameter, value: bool) -> None:
         _given.add(param.name)
 
 
+NAMING = {"-c", "-j", "-l", "-p", "-s"}
+"""Letters of the options that take names: characters, judges, languages, players, situations."""
+
+
+def _separated(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(name for given in value for name in map(str.strip, given.split(",")) if name)
+
+
 def with_common(command: click.Command) -> click.Command:
-    """``command`` and all below it, with the options that every command has."""
+    """``command`` and all below it, with the options that every command has.
+
+    Options that take several names take them repeated or separated by commas.
+    """
     if isinstance(command, click.Group):
         for below in command.commands.values():
             with_common(below)
@@ -41,6 +52,9 @@ def with_common(command: click.Command) -> click.Command:
             "quiet": "Print results and errors only.",
             "verbose": "Show where errors arose, and the time taken.",
         }
+        for param in command.params:
+            if param.multiple and (param.metavar == "NAMES" or NAMING & {*param.opts}):
+                param.callback = _separated
         command.params += [
             click.Option(
                 [f"-{name[0]}", f"--{name}"],

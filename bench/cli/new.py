@@ -18,9 +18,6 @@ Complete = Callable[[click.Context, click.Parameter, str], list[str]]
 def names(*flags: str, text: str, complete: Complete | None = None) -> Callable[[F], F]:
     """An option that takes several names, repeated or separated by commas."""
 
-    def split(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(name for given in value for name in map(str.strip, given.split(",")) if name)
-
     help_text = f"{text} Repeat it, or separate names by commas."
     name = flags[0].removeprefix("--")
     return click.option(
@@ -28,7 +25,6 @@ def names(*flags: str, text: str, complete: Complete | None = None) -> Callable[
         *flags,
         multiple=True,
         metavar="NAMES",
-        callback=split,
         shell_complete=complete,
         help=help_text,
     )

@@ -1,4 +1,4 @@
-"""The shell completes names wherever a command takes one."""
+"""Names on the command line: the shell completes them, and commas separate them, in every command."""
 
 from __future__ import annotations
 
@@ -54,3 +54,12 @@ def test_names_are_completed(
     monkeypatch.chdir(tiny.root)
     completions = BashComplete(cli, {}, "bench", "_BENCH_COMPLETE").get_completions(words, begun)
     assert [completion.value for completion in completions] == found
+
+
+def test_commas_separate_names_in_every_command() -> None:
+    letters = ("-j", "-l", "-p")
+    for command in leaves(cli, click.Context(cli)):
+        ctx = click.Context(command)
+        for param in command.params:
+            if param.multiple and {*letters} & {*param.opts}:
+                assert param.process_value(ctx, ["a, b", "c"]) == ("a", "b", "c"), (command.name, param.name)
