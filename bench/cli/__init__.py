@@ -319,10 +319,23 @@ def cli(ctx: click.Context) -> None:
 
 def main() -> None:
     """Entry point of ``bench``. docs/running.md lists the exit statuses."""
+    sys.unraisablehook = _interrupt_again
     atexit.register(gc.freeze)  # else the end of the process looks for garbage, which takes 0.1 s and more
     status = _run()
     if status:
         sys.exit(status)
+
+
+def _interrupt_again(lost: "sys.UnraisableHookArgs") -> None:
+    """Repeat a Ctrl-C that came while Python ran a callback, whose errors it only prints."""
+    if lost.exc_type is not KeyboardInterrupt:
+        sys.__unraisablehook__(lost)
+        return
+    from threading import Timer
+
+    repeat = Timer(0.01, os.kill, (os.getpid(), signal.SIGINT))  # once the callback has ended
+    repeat.daemon = True
+    repeat.start()
 
 
 def _run() -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import sys
 import time
 
@@ -48,6 +49,31 @@ def test_a_signal_ends_a_run_soon_with_what_is_finished_and_the_next_goes_on(
     after = bytes_below(tiny.tree.root)
     assert {name: after[name] for name in before} == before
     assert len([name for name in after if "/judgements/" in name]) == TALKS
+
+
+LOSING = """
+import os, signal, time, weakref
+import bench.cli
+
+class Thing:
+    pass
+
+def command(**options):
+    thing = Thing()
+    held = weakref.ref(thing, lambda ref: os.kill(os.getpid(), signal.SIGINT))
+    del thing
+    time.sleep(30)
+
+bench.cli.cli = command
+bench.cli.main()
+"""
+"""Ctrl-C comes in the callback of a weak reference, such as the import system has."""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def test_ctrl_c_is_not_lost_in_a_callback() -> None:
+    ended = subprocess.run([sys.executable, "-c", LOSING], capture_output=True, text=True, timeout=20)
+    assert (ended.returncode, ended.stderr) == (128 + signal.SIGINT, "bench: stopped\n")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
