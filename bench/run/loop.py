@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 
-GARBAGE_THRESHOLD = 50_000
+GARBAGE_THRESHOLD = 200_000
 """Net allocations between two searches for cyclic garbage. Python's default of 700 costs a tenth of a run's
 CPU time, although calls leave hardly any such garbage."""
 

@@ -330,7 +330,7 @@ def power_of(difference: float, error: float, df: float, alpha: float = ALPHA) -
 _NODES, _NODE_WEIGHTS = np.polynomial.legendre.leggauss(200)
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=256)
 def _thresholds(df: float, alpha: float) -> Array:
     """Thresholds of a difference, in true standard errors, over the distribution of the estimated error.
 

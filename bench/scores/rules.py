@@ -76,7 +76,7 @@ def final_score(means: Mapping[str, float]) -> float | None:
     return fmean(means.values()) if means else None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Dispute:
     """The turn of a conversation on which its judges differ most."""
 

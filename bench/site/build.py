@@ -19,13 +19,13 @@ from bench.errors import SiteError
 from bench.records import PlayerInfo
 from bench.results import ResultsTree, repeat_in
 from bench.scores.external import FOLDER, load_aliases, load_published, published_lists
-from bench.scores.frame import Frames, frames_of
+from bench.scores.frame import Frames
 from bench.site import paths
 from bench.site.board_pages import board_files, board_pages, indexed
 from bench.site.change_pages import feed_entries
 from bench.site.compared_pages import ComparedPlace, compared_files, compared_pages, compared_places
 from bench.site.context import BoardContext, Page
-from bench.site.conversation_pages import PlayerJob, PlayerResult, PlayerSummary, Setup
+from bench.site.conversation_pages import PlayerJob, PlayerResult, Setup
 from bench.site.evidence import BoardEvidence, evidence_of
 from bench.site.home import PART, part_values
 from bench.site.indexes import search_files, sitemap
@@ -39,6 +39,7 @@ from bench.site.published import table_results
 from bench.site.render import Pages
 from bench.site.shell import NavBoard, Stage1, build_shells
 from bench.site.studies import StudyPlace, part_links, study_places
+from bench.site.taken import Taken, taken
 from bench.site.text import plain
 from bench.site.workers import Workers, at_once, processes, workers
 from bench.slugs import slug
@@ -128,8 +129,7 @@ class _Board:
 
     place: BoardPlace
     infos: tuple[PlayerInfo, ...]
-    players: tuple[PlayerSummary, ...]
-    frames: Frames
+    taken: Taken
     evidence: BoardEvidence
 
 
@@ -210,7 +210,7 @@ class _Build:
             self.folder.write("CITATION.cff", self.sources.citation.read_bytes())
         self._write_common(contexts, pages, stage1, parts)
         self._write_indexes(contexts, stage1)
-        players = [player for board in boards for player in board.players]
+        players = [player for board in boards for player in board.taken.players]
         return sum(len(cell.talks) for player in players for cell in player.cells.values())
 
     def _place(self, suite: str, language: str) -> BoardPlace:
@@ -249,13 +249,12 @@ class _Build:
         number = sum(map(len, infos))
         with workers(setup, number, jobs) as working:
             started = [self._started(working, *board) for board in zip(places, infos, strict=True)]
-            taken = [self._taken(*board) for board in zip(places, infos, started, strict=True)]
-        tasks = [partial(self._evidence, place, made[0]) for place, made in zip(places, taken, strict=True)]
+            made = [
+                taken(self.tree, self.folder, *board) for board in zip(places, infos, started, strict=True)
+            ]
+        tasks = [partial(self._evidence, place, one.frames) for place, one in zip(places, made, strict=True)]
         found = at_once(tasks, processes(number, jobs))
-        return [
-            _Board(place, tuple(players), summaries, frames, evidence)
-            for place, players, (frames, summaries), evidence in zip(places, infos, taken, found, strict=True)
-        ]
+        return [_Board(*board) for board in zip(places, map(tuple, infos), made, found, strict=True)]
 
     def _started(
         self, working: Workers, place: BoardPlace, infos: Sequence[PlayerInfo]
@@ -279,17 +278,6 @@ class _Build:
         )
         return evidence_of(loaded, self.catalog)
 
-    def _taken(
-        self, place: BoardPlace, infos: Sequence[PlayerInfo], results: Iterable[PlayerResult]
-    ) -> tuple[Frames, tuple[PlayerSummary, ...]]:
-        """The evidence and the summaries from ``results``. The rows are not kept: they take much memory."""
-        rows, players = [], []
-        for result in results:
-            self.folder.add(result.files, result.written, result.stamps)
-            rows.append(result.rows)
-            players.append(result.summary)
-        return frames_of(self.tree, place.suite, place.language, infos, rows), tuple(players)
-
     def _contexts(self, boards: Sequence[_Board], pages: Pages, own: Collection[str]) -> list[BoardContext]:
         folder = self.tree.root / FOLDER
         published = [load_published(folder, name) for name in published_lists(folder)]
@@ -303,19 +291,16 @@ class _Build:
                 if other.place.language == place.language
             ]
             lists, joined = lists_for(board.evidence.board, others, published, aliases)
-            texts = {
-                scene: text for player in reversed(board.players) for scene, text in player.texts.items()
-            }
             contexts.append(
                 BoardContext(
                     tree=self.tree,
                     place=place,
-                    frames=board.frames,
+                    frames=board.taken.frames,
                     evidence=board.evidence,
                     infos=board.infos,
-                    cells={player.player: player.cells for player in board.players},
-                    measures={player.player: player.measures for player in board.players},
-                    texts=texts,
+                    cells={player.player: player.cells for player in board.taken.players},
+                    measures={player.player: player.measures for player in board.taken.players},
+                    texts=board.taken.texts,
                     pages=pages,
                     source_url=self.source_url,
                     site_url=self.site_url,

@@ -15,7 +15,7 @@ from bench.site.text import cut
 State = Literal["scored", "refused", "unjudged", "failed"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class JudgeScores:
     """The scores that one judge gave a conversation, and whether they count."""
 
@@ -29,7 +29,7 @@ class JudgeScores:
     """The mean of the means; None if there are no scores."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Said:
     """What a judge said about a turn when it gave a score."""
 
@@ -40,7 +40,7 @@ class Said:
     reason: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class CellSummary:
     """One conversation: its score by the paper's rule, and what went wrong."""
 

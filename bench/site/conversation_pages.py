@@ -59,8 +59,6 @@ class PlayerSummary:
     measures: PlayerMeasures
     cells: dict[str, CellSummary]
     """By scene."""
-    texts: dict[str, Scene]
-    """What the sides were told, by scene."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +66,8 @@ class PlayerResult:
     """What is needed of a player's records, and the files that were written."""
 
     summary: PlayerSummary
+    texts: dict[str, Scene]
+    """What the sides were told, by scene."""
     rows: PlayerRows
     files: tuple[str, ...]
     """Files of the site that belong to the player, changed or not."""
@@ -137,9 +137,9 @@ class ConversationWriter:
             player=player,
             measures=player_measures(player, talks),
             cells=scenes,
-            texts={cell.scene: talk.scene for talk, cell in zip(talks, cells, strict=True)},
         )
-        return PlayerResult(summary, rows, tuple(files), written, stamps)
+        texts = {cell.scene: talk.scene for talk, cell in zip(talks, cells, strict=True)}
+        return PlayerResult(summary, texts, rows, tuple(files), written, stamps)
 
     def _is_made(self, name: str, inputs: str) -> bool:
         """Whether the page is there already, as it would be made."""

@@ -17,17 +17,18 @@ from bench.site.paths import scene_name
 def table_results(table: ScoreTable) -> list[PlayerResult]:
     """What pages need of each player, in the order of the table's players."""
     players = {
-        rows.player: (PlayerSummary(rows.player, player_measures(rows.player, ()), {}, {}), rows)
+        rows.player: PlayerResult(
+            PlayerSummary(rows.player, player_measures(rows.player, ()), {}), {}, rows, (), 0, {}
+        )
         for rows in table_rows(table)
     }
     for (player, character, situation), judges in table.verdicts.items():
         scene = scene_name(character, situation)
-        summary, _ = players[player]
-        summary.cells[scene] = _cell(table, (player, character, situation), judges)
-        summary.texts[scene] = Scene(
+        players[player].summary.cells[scene] = _cell(table, (player, character, situation), judges)
+        players[player].texts[scene] = Scene(
             character_name=character, summary="", card="", situation_title=_title(situation), situation=""
         )
-    return [PlayerResult(summary, rows, (), 0, {}) for summary, rows in players.values()]
+    return list(players.values())
 
 
 def _title(situation: str) -> str:

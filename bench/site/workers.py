@@ -86,22 +86,45 @@ def workers(setup: Setup, players: int, jobs: int | None = None) -> Iterator[Wor
 _Result = TypeVar("_Result")
 _tasks: list[Callable[[], Any]] = []
 """The tasks of forked processes, which inherit them: what they work on could not be sent."""
+_next: list[Any] = []
+"""The number of the first task that no process has taken, in memory that the processes share."""
 
 
 def at_once(tasks: Sequence[Callable[[], _Result]], count: int) -> Iterator[_Result]:
-    """The results of ``tasks`` in order, from up to ``count`` forked processes where the system has fork."""
-    if min(count, len(tasks)) < 2 or sys.platform != "linux":
+    """The results of ``tasks`` in order, from up to ``count`` processes where the system has fork.
+
+    This process is one of them: if it only waited, the memory would be there once more.
+    """
+    more = min(count, len(tasks)) - 1
+    if more < 1 or sys.platform != "linux":
         yield from (task() for task in tasks)
         return
-    _tasks[:] = tasks
+    context = multiprocessing.get_context("fork")
+    _tasks[:], _next[:] = tasks, [context.Value("i", 0)]
     gc.freeze()  # looking for garbage would copy the memory that the processes share
     try:
-        with ProcessPoolExecutor(count, mp_context=multiprocessing.get_context("fork")) as pool:
-            yield from pool.map(_task, range(len(tasks)))
+        with ProcessPoolExecutor(more, mp_context=context) as pool:
+            others = [pool.submit(_done) for _ in range(more)]
+            done = _done()
+            for other in others:
+                done |= other.result()
     finally:
         gc.unfreeze()
         _tasks.clear()
+        _next.clear()
+    yield from (done[number] for number in range(len(tasks)))
 
 
-def _task(number: int) -> Any:
-    return _tasks[number]()
+def _done() -> dict[int, Any]:
+    """The results of the tasks that this process has taken, by number."""
+    done = {}
+    while (number := _taken()) < len(_tasks):
+        done[number] = _tasks[number]()
+    return done
+
+
+def _taken() -> int:
+    with _next[0].get_lock():
+        number: int = _next[0].value
+        _next[0].value += 1
+    return number

@@ -1,4 +1,4 @@
-"""Time, CPU, memory and sizes of the website by the number of players, against the limits of its issue.
+"""Time, CPU, memory and sizes of the website by the number of players, against their limits.
 
     python tests/benchmarks/site_speed.py [--players 16 63 252] [--keep DIR] [--jobs N]
 
@@ -132,9 +132,9 @@ def sizes(output: Path) -> dict[str, float]:
 
 
 LIMITS = {
-    "from nothing, s": 40.0,
+    "from nothing, s": 30.0,
     "one more, s": 12.0,
-    "memory, MB": 400.0,
+    "memory, MB": 350.0,
     "whole output, MB": 320.0,
     "board, gzipped": 60.0,
     "conversation, beyond its text": 40.0,
