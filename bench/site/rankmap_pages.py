@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from markupsafe import Markup, escape
+
 from bench.boards.rank_map_chart import bands_note, caption, draw_rank_map, prefix_of, title_of
 from bench.figures import FORMS, Form, rendered
 from bench.records import canonical
@@ -14,6 +16,10 @@ from bench.site.context import BoardContext, Page
 from bench.site.svg import inline_figure
 from bench.site.text import plain
 from bench.slugs import slug
+from bench.tables import fitting
+
+LINE, TOP, WIDTH, SIDE = 20, 14, 360, 146
+"""Of the map for phones: height of a rank, the first rank, the width, and the room for names at each side."""
 
 
 def rank_maps_page(context: BoardContext) -> Page:
@@ -55,8 +61,47 @@ def _shown(context: BoardContext, rank_map: RankMap) -> dict[str, Any]:
         "caption": caption(rank_map),
         "ranks_note": bands_note(rank_map),
         "figure": inline_figure(_figure(rank_map, "svg", links), f"{key}-figure", about, names=names),
+        "small": _small(rank_map, links, f"{key}-small"),
         "files": [(form.upper(), f"rank-maps/{key}.{form}") for form in (*FORMS, "json")],
     }
+
+
+def _small(rank_map: RankMap, links: Mapping[str, str], ident: str) -> Markup:
+    """The map for phones: ranks and short names, without scores or the ranks that each could hold."""
+    right = WIDTH - SIDE
+    ours = sorted(rank_map.models, key=lambda model: model.our_rank)
+    theirs = sorted(rank_map.models, key=lambda model: model.their_rank)
+    parts = []
+    for n, model in enumerate(ours):
+        ends = [TOP + LINE * (rank - 1) for rank in (model.our_rank, model.their_rank)]
+        moved = " rc-moved" if model.player in rank_map.movers else ""
+        label = f"{plain(model.name, 60)}: rank {model.our_rank:g} here, {model.their_rank:g} there"
+        texts = (
+            ("rc-axis-y", SIDE - 8, n, f"{_short(model.name)} {model.our_rank:g}"),
+            (
+                "rc-axis-z",
+                right + 8,
+                theirs.index(model),
+                f"{model.their_rank:g} {_short(model.their_name)}",
+            ),
+        )
+        words = "".join(
+            f'<text class="{kind}{moved}" x="{x}" y="{TOP + LINE * row + 4}">{escape(text)}</text>'
+            for kind, x, row, text in texts
+        )
+        line = f'<path class="rc-slope{moved}" d="M{SIDE} {ends[0]:g}L{right} {ends[1]:g}"/>'
+        href = escape(links[model.player])
+        parts.append(f'<a href="{href}"><title>{escape(label)}</title>{line}{words}</a>')
+    title = f'<title id="{ident}">{escape(title_of(rank_map))}</title>'
+    return Markup(
+        f'<svg class="rc-figure rc-map-small" viewBox="0 0 {WIDTH} {TOP + LINE * rank_map.n}" role="group"'
+        f' aria-labelledby="{ident}">{title}{"".join(parts)}</svg>'
+    )
+
+
+def _short(name: str) -> str:
+    """A model's name without its developer, as long as there is room for."""
+    return fitting(name.rpartition("/")[2] or name, 18)
 
 
 def _figure(rank_map: RankMap, form: Form, links: Mapping[str, str] | None = None) -> bytes:
