@@ -196,6 +196,7 @@ class ConversationWriter:
             "cell": cell,
             "sides": (to.side("character", character), to.side("situation", situation)),
             "talk": talk_of(talk, judgements, sounds),
+            "counting": job.place.judges_of(talk.character, talk.situation),
             "others": [
                 other
                 for other, scenes in job.others

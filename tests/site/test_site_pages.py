@@ -23,6 +23,7 @@ from bench.site.render import json_in_page
 from tests.site.hostile import BOOM
 from tests.site.site_html import Element, article, dead_links, links, parse, read, repeated_ids
 from tests.synthetic import SENTENCES, make_tree
+from tests.tiny import edit
 
 FOLDER = "boards/synthetic/en"
 ROOT = Path(__file__).parents[2]
@@ -129,6 +130,20 @@ def test_only_what_changed_is_stamped_again(mini_tree: ResultsTree, tmp_path: Pa
     report = build_site(tree, output=tmp_path / "site")
     assert 1 < report.written < 40
     assert page.read_bytes() != sound
+
+
+def test_a_judge_that_the_suite_no_longer_names_is_shown_as_one_that_does_not_count(
+    full_root: Path, tmp_path: Path
+) -> None:
+    for folder in ("results/synthetic", "prompts"):
+        shutil.copytree(full_root / folder, tmp_path / folder)
+    edit(tmp_path / "prompts/pingpong_v2/synthetic.toml", '"judge-01", "judge-02"', '"judge-01"')
+    site = tmp_path / "site"
+    build_site(tmp_path / "results", output=site, prompts=tmp_path / "prompts")
+    page = read(site / FOLDER / "players/player-02/character-1.situation-1.html")
+    remarks = {row[0]: row[-1] for row in _rows(article(page).tagged("table")[0])}
+    assert "does not count" not in remarks["judge-01"]
+    assert remarks["judge-02"] == "not a judge of this board, so its scores do not count"
 
 
 @pytest.fixture
