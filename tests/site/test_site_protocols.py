@@ -144,7 +144,7 @@ def test_a_conversation_of_version_1_says_who_judged(site: Path) -> None:
     text = page(site, "tiny-v1/en/players/bard/anna.hello.html").text
     assert "User (interrogator and judge)" in text
     assert "The interrogator, which is also the judge, saw the card" in text
-    assert "Instruction to the interrogator" not in text
+    assert "What the interrogator reads" not in text
 
 
 def test_the_order_effect_stands_on_the_judges_page(site: Path) -> None:
