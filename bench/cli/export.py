@@ -55,7 +55,7 @@ class Export(click.Command):
 @click.option(
     "--table",
     "name",
-    type=click.Choice(["scores", "conversations", "events", "flaws", "calls"]),
+    type=click.Choice(["scores", "conversations", "events", "flaws", "calls", "comparisons"]),
     default="scores",
     show_default=True,
     help="Which table; see above.",
@@ -85,6 +85,7 @@ def export(
       flaws          the flaws that judges listed, by turn
       calls          every player, interrogator and judge: replies that were cut
                      off, empty, asked for again, or ended in an unknown way
+      comparisons    every comparison of two players, by order and criterion
 
     `bench export card ID` writes a character as a community card.
     """

@@ -10,6 +10,7 @@ import pandas as pd
 
 from bench.errors import UserError
 from bench.foreign import parquet_modules
+from bench.interop import comparison_rows
 from bench.results import ResultsTree
 from bench.results.facts import SAID
 from bench.scores.analyses.sure import missing_to_none
@@ -26,6 +27,7 @@ TABLES = {
     "scores": EXPORTED,
     "conversations": CONVERSATIONS,
     **{name: COLUMNS[name] for name in ("events", "flaws", "calls")},
+    "comparisons": comparison_rows.COLUMNS,
 }
 _INTEGERS = frozenset(
     {
@@ -39,11 +41,12 @@ _INTEGERS = frozenset(
         "last_answer_characters",
         "answers",
         "count",
+        "margin",
         "served_models",
         *SAID,
     }
 )
-_FLAGS = frozenset({"is_refusal", "stale", "ended_by_player"})
+_FLAGS = frozenset({"is_refusal", "first_refuses", "second_refuses", "stale", "ended_by_player"})
 _NUMBERS = (MEASURES.keys() | {"mean_answer_characters", "value"}) - _INTEGERS
 
 
@@ -74,6 +77,9 @@ def tidy_table(
     chosen = languages_with_results(tree, suite, languages)
     tables = []
     for language in chosen:
+        if name == "comparisons":
+            tables.append(comparison_rows.comparison_rows(tree, suite, language))
+            continue
         frames = load(tree, suite, language)
         whole = missing_to_none(_table(frames, tree, name))
         if name == "conversations" and tree.is_table(suite):
