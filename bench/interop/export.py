@@ -54,7 +54,8 @@ def languages_with_results(tree: ResultsTree, suite: str, languages: Sequence[st
     """``languages`` or else all languages of a suite. Raises UserError for one without results."""
     known = [language for _, language in tree.boards(suite)]
     if not known:
-        raise UserError(f"no results of suite {suite!r}", where=str(tree.root))
+        hint = f"Run it first: `bench run {suite}`."
+        raise UserError(f"no results of suite {suite!r}", where=str(tree.root), hint=hint)
     for language in languages:
         if language not in known:
             raise UserError(

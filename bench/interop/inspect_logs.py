@@ -81,15 +81,16 @@ def _log(
 
 
 def _sample(logs: Any, talk: Conversation, verdicts: Iterable[Judgement]) -> Any:
-    card = _module("inspect_ai.model").ChatMessageSystem(content=talk.scene.card)
+    system = _module("inspect_ai.model").ChatMessageSystem
+    card = [system(content=talk.scene.card)] if talk.scene.card else []  # speech models get none
     said = _messages(talk)
     failure = talk.failure.reason if talk.failure else None
     return logs.EvalSample(
         id=f"{talk.character}.{talk.situation}",
         epoch=talk.repeat,
-        input=[card, *said[:1]],
+        input=[*card, *said[:1]],
         target="",
-        messages=[card, *said],
+        messages=[*card, *said],
         scores=_scores(talk, verdicts),
         error=failure and logs.EvalError(message=failure, traceback="", traceback_ansi=failure),
         metadata={

@@ -12,6 +12,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+from bench.errors import UserError
 from bench.foreign import parquet_modules
 from bench.interop.dataset import MEANINGS, JudgesOf, Row, all_judges, rows_of, schema_of
 from bench.results import ResultsTree
@@ -31,11 +32,15 @@ def write_store(
     """Write a Parquet file for each table of MEANINGS into ``folder``, and return their numbers of rows.
 
     ``suites``, ``languages``: only these; default: all with conversations in the tree. ``judges``: which of
-    them count. Raises UserError for a hidden suite and without pyarrow, RecordError for a damaged record.
+    them count. Raises UserError for a hidden or published suite and without pyarrow, RecordError for a
+    damaged record.
     """
     _, parquet = parquet_modules("read the JSON records")
     for name in suites:
         tree.check_public(name)
+        if tree.is_table(name):
+            hint = "Export a table: -o x.csv."
+            raise UserError("published scores have no conversations", where=name, hint=hint)
     boards = [board for name in suites or tree.suites() for board in tree.boards(name)]
     folder.mkdir(parents=True, exist_ok=True)
     files = {name: folder / f".{name}.new" for name in MEANINGS}

@@ -21,7 +21,7 @@ from bench.interop.dataset import MEANINGS, dataset_files, schema_of
 from bench.interop.sql import query
 from bench.results import ResultsTree
 from tests.synthetic import make_tree
-from tests.tiny import bytes_below
+from tests.tiny import ROOT, bytes_below
 
 
 @pytest.fixture(scope="module")
@@ -115,6 +115,16 @@ def test_boards_fit_the_schema_of_every_eval_ever(
             for r in log["evaluation_results"]
         }
         assert said == {"score": row.score, "length_norm_score": row.length_norm_score, **row.criteria}
+
+
+@pytest.mark.parametrize("form", ["hf-dataset", "store", "every-eval-ever"])
+def test_scores_that_others_published_are_exported_only_as_a_table(form: str, tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    tree = ResultsTree(ROOT / "results")
+    ended = run(tree, "export", "japanese-rp-bench", "--format", form, "-o", str(tmp_path / "x"))
+    assert isinstance(ended.exception, UserError)
+    assert "Export a table" in ended.exception.line()
+    assert not (tmp_path / "x").exists()
 
 
 def test_an_endless_query_is_stopped_by_ctrl_c(tmp_path: Path) -> None:
