@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from collections.abc import Callable
 from functools import partial
 
 import pytest
@@ -26,7 +27,7 @@ def test_the_results_come_in_the_order_of_the_tasks(count: int) -> None:
 
 @pytest.mark.parametrize("place", [0, 5])
 def test_an_error_in_any_task_reaches_the_caller(place: int) -> None:
-    tasks: list[partial[object]] = [partial(_slowly, number) for number in range(6)]
+    tasks: list[Callable[[], object]] = [partial(_slowly, number) for number in range(6)]
     tasks[place] = partial(int, "no number")
     with pytest.raises(ValueError, match="no number"):
         list(at_once(tasks, 2))
