@@ -37,6 +37,7 @@ class RunDisplay(Listener):
         self._batch_line = ""
         self._batches: dict[str, tuple[str, float]] = {}
         self._console = Console(stderr=True)
+        self._terminal = self._console.is_terminal  # which takes long: it is asked for after every call
         self._live = Live(
             get_renderable=self._renderable, console=self._console, refresh_per_second=4, transient=True
         )
@@ -62,11 +63,7 @@ class RunDisplay(Listener):
         self._show()
 
     def progressed(self) -> None:
-        if (
-            not quiet()
-            and not self._console.is_terminal
-            and time.monotonic() - self._printed >= PLAIN_SECONDS
-        ):
+        if not quiet() and not self._terminal and time.monotonic() - self._printed >= PLAIN_SECONDS:
             self._print_line()
 
     def ended(self) -> None:
@@ -83,7 +80,7 @@ class RunDisplay(Listener):
         self._show()
         name = line.partition(":")[0]
         before, when = self._batches.get(name, ("", 0.0))
-        if not self._console.is_terminal and (line != before or now - when >= BATCH_SECONDS):
+        if not self._terminal and (line != before or now - when >= BATCH_SECONDS):
             self._print(line)
             self._batches[name] = (line, now)
 
@@ -95,7 +92,7 @@ class RunDisplay(Listener):
         self._print(f"bench: {printable(message)}")
 
     def _show(self) -> None:
-        if not quiet() and self._console.is_terminal:
+        if not quiet() and self._terminal:
             self._live.start()
 
     def _print(self, line: str) -> None:
