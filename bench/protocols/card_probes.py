@@ -86,6 +86,11 @@ class Probe(Entry):
         return "\n".join([*lines, *(f"reject: {pattern}" for pattern in self.reject)])
 
 
+def probe_in(item: Item) -> Probe:
+    """A table [[probe]] as a probe. Raises CatalogError that names file, line and key."""
+    return entry_from(Probe, dict(item.data), item.where)
+
+
 @dataclass(frozen=True)
 class Patterns:
     """What a record keeps of a probe."""
@@ -109,7 +114,7 @@ class CardProbes(ItemProtocol[Probe]):
     """One suite of this protocol in one language."""
 
     def read_item(self, item: Item) -> Probe:
-        return entry_from(Probe, dict(item.data), item.where)
+        return probe_in(item)
 
     def check_models(self, players: Iterable[str], judges: Iterable[str]) -> None:
         super().check_models(players, self.judge_models("patterns"))

@@ -11,10 +11,12 @@ from pathlib import Path
 from typing import TypeVar
 
 from bench.catalog import Catalog, Model, Provider, load_catalog
-from bench.errors import CatalogError
+from bench.errors import CatalogError, each
+from bench.items import read_probes
 from bench.prompts import PromptSet
 from bench.protocol_facts import facts_of
 from bench.protocols import protocol_for
+from bench.protocols.card_probes import probe_in
 from bench.run.rehearsal import rehearse, templates_key
 from bench.suites import Card, Situation, SuiteEntry, read_suite, suite_files
 from bench.suites.drafts import UNFINISHED
@@ -25,6 +27,7 @@ _ENTRIES: dict[str, tuple[str, type[Entry]]] = {
     "characters": ("character", Card),
     "situations": ("situation", Situation),
 }
+PROBES = "card_probes"
 R = TypeVar("R")
 _PLACE = re.compile(r"(?P<path>.*?)(?::(?P<line>\d+))?(?: \[.*\])?")
 
@@ -211,11 +214,40 @@ def _check_protocols(
         ):
             if str(path) not in report.faulty():
                 _check_suite(path, layers, catalog, report, rehearsed)
+        if PROBES in share:
+            _check_new_probes(layers, report)
         return report.faults[known:]
 
     found_there = beside(lambda: check(names[-1::-2]))
     check(names[-2::-2])
     report.add_of_other_files(found_there())
+
+
+def _check_new_probes(layers: Sequence[Path], report: CheckReport) -> None:
+    """Check the probes of cards that no suite of probes plays yet."""
+    played = {
+        (language, re.sub(r"-[0-9]+$", "", name))
+        for path in (path for layer in layers for path in (layer / PROBES).glob("*.toml"))
+        for language, selection in _languages(path).items()
+        for name in _list(selection, "characters")
+    }
+    for layer in layers:
+        for path in sorted((layer / PROBES).glob("*/*.toml")):
+            card = (path.parent.name, re.sub(r"-[0-9]+$", "", path.stem))
+            if card not in played and not path.stem.startswith("_") and str(path) not in report.faulty():
+                try:
+                    each(probe_in, read_probes(path.parent, path.stem, layer))
+                except CatalogError as error:
+                    report.add(error, *error.others)
+
+
+def _languages(path: Path) -> Mapping[str, object]:
+    """The languages of a suite's file; empty if it is malformed."""
+    try:
+        languages = read_toml(path).get("languages")
+    except CatalogError:
+        return {}
+    return languages if isinstance(languages, dict) else {}
 
 
 def beside(work: Callable[[], R]) -> Callable[[], R]:

@@ -202,6 +202,18 @@ def test_check_names_every_template_that_cannot_be_rendered_with_its_line(tiny: 
     ]
 
 
+def test_check_reads_probes_before_a_suite_plays_their_card(tiny: Tiny) -> None:
+    folder = tiny.prompts / "card_probes" / "en"
+    folder.mkdir(parents=True)
+    (folder / "_shared.toml").write_text("[patterns]\n", encoding="utf-8")
+    text = '\n[[probe]]\nid = "one"\nkind = "odd"\nmessages = ["?"]\naccept = ["a"]\n'
+    more = "right = ['a', 'a', 'a']\nwrong = ['b', 'b', 'b']\n"
+    (folder / "anna.toml").write_text(text + more, encoding="utf-8")
+    (fault,) = check_all((tiny.prompts,), tiny.models).faults
+    assert fault.where == f"{folder / 'anna.toml'}:2"
+    assert fault.what.startswith("kind: ")
+
+
 def test_check_lists_a_card_that_two_folders_have_with_the_other_faults(tiny: Tiny) -> None:
     above = tiny.root / "above"
     (above / "characters" / "en").mkdir(parents=True)
