@@ -296,7 +296,7 @@ def _rho(x: Array, y: Array) -> tuple[float | None, str | None]:
     if value is not None:
         return value, None
     if len(x) < LEAST:
-        return None, f"{len(x)} pairs are fewer than {LEAST}" if len(x) else "no pairs"
+        return None, f"only {len(x)} of the {LEAST} pairs needed" if len(x) else "no pairs"
     return None, "one side is the same for all"
 
 

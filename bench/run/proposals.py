@@ -94,8 +94,8 @@ def plan_text(proposal: Proposal, catalog: Catalog, results: Path, prompts: Prom
     if silent:
         end += f", without the reasoning of {', '.join(sorted(silent))}, whose length is unknown"
     return (
-        f"The entry `{proposal.id}` is in order: model `{proposal.model}` of provider `{proposal.provider}`."
-        f" A run would take these calls:\n\n{table}\nTotal: {end}.\n\n"
+        f"The entry `{proposal.id}` is valid: model `{proposal.model}` of provider `{proposal.provider}`."
+        f" A run would make these calls:\n\n{table}\nTotal: {end}.\n\n"
         f"The cost limit counts by the proposed prices, ${prices.input} and ${prices.output} per million"
         " tokens. Compare them with the provider's first.\n"
     )

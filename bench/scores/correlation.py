@@ -57,7 +57,7 @@ def correlation(kind: Kind, x: Sequence[float], y: Sequence[float], key: Sequenc
     n = len(x)
     value = _value(kind, x, y)
     if value is None:
-        why = f"{n} pairs are fewer than {LEAST}" if n < LEAST else "one side is the same for all"
+        why = f"only {n} of the {LEAST} pairs needed" if n < LEAST else "one side is the same for all"
         return Correlation(kind=kind, n=n, value=None, reason=why)
     first, second = ranks(x), ranks(y)
     p, method, spread = _permuted(kind, first, second, value, key)
@@ -189,7 +189,7 @@ def _interval(
     """
     n = len(x)
     if n < LEAST_FOR_INTERVAL:
-        return None, None, f"{n} pairs are fewer than the {LEAST_FOR_INTERVAL} that an interval needs"
+        return None, None, f"only {n} of the {LEAST_FOR_INTERVAL} pairs that an interval needs"
     if abs(value) > 1 - SAME:
         return None, None, "any resample of a perfect order is perfect, so resampling gives no interval"
     drawn = draw_indices(stable_stream(*key, "pairs"), n, RESAMPLES)

@@ -181,9 +181,9 @@ def test_players_are_drawn_with_all_their_conversations() -> None:
     [
         ([1, 2, 3, 4], [2, 2, 2, 2], 4, "one side is the same for all"),
         ([3, 3, 3, 3], [1, 2, 3, 4], 4, "one side is the same for all"),
-        ([1, 2, np.nan, np.nan], [1, 2, 3, 4], 2, "2 pairs are fewer than 3"),
+        ([1, 2, np.nan, np.nan], [1, 2, 3, 4], 2, "only 2 of the 3 pairs needed"),
         ([1, np.nan, 3, np.nan], [np.nan, 2, np.nan, 4], 0, "no pairs"),
-        ([1, 2, 3, np.nan], [1, np.nan, np.nan, 4], 1, "1 pairs are fewer than 3"),
+        ([1, 2, 3, np.nan], [1, np.nan, np.nan, 4], 1, "only 1 of the 3 pairs needed"),
     ],
 )
 def test_what_does_not_exist_says_why(people: list[float], judge: list[float], n: int, reason: str) -> None:

@@ -86,7 +86,7 @@ def test_all_orders_of_three_worked_by_hand() -> None:
 
 
 @pytest.mark.parametrize(
-    ("x", "y", "reason"), [([1, 2], [1, 2], "fewer than 3"), ([1, 2, 3], [4, 4, 4], "the same for all")]
+    ("x", "y", "reason"), [([1, 2], [1, 2], "only 2 of the 3"), ([1, 2, 3], [4, 4, 4], "the same for all")]
 )
 def test_what_does_not_exist_is_null_with_a_reason(x: list[float], y: list[float], reason: str) -> None:
     made = correlation("kendall", x, y, ["t"])
@@ -122,7 +122,7 @@ def test_interval_is_near_that_of_scipys_bootstrap() -> None:
 
 
 @pytest.mark.parametrize(
-    ("n", "reason"), [(4, "fewer than the 5"), (8, "perfect order")], ids=["few", "perfect"]
+    ("n", "reason"), [(4, "only 4 of the 5"), (8, "perfect order")], ids=["few", "perfect"]
 )
 def test_interval_that_resampling_cannot_give_is_null(n: int, reason: str) -> None:
     made = correlation("spearman", list(range(n)), list(range(n)), ["t"])

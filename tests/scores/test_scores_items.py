@@ -77,7 +77,7 @@ def test_too_few_players_are_unknown_and_not_flagged(tmp_path: Path) -> None:
     items = scene_items(frames_of(tmp_path, {name: [n % 5 + 1, 3] for n, name in enumerate(names)}))
     assert items["item_rest"].isna().all()
     assert items["flag"].isna().all()
-    assert items["reason"].str.contains("fewer than").all()
+    assert items["reason"].str.contains("a correlation needs").all()
     assert items["spread"].notna().all()
 
 

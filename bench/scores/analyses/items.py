@@ -86,7 +86,8 @@ def _item_rest(values: Array, scene: int) -> tuple[float | None, float | None, f
     counts = have[:, others].sum(axis=1)
     both = have[:, scene] & (counts > 0)
     if (n := int(both.sum())) < LEAST_PLAYERS:
-        return None, None, None, f"{n} players with other scenes, fewer than {LEAST_PLAYERS}: no correlation"
+        players = "1 player has" if n == 1 else f"{n} players have"
+        return None, None, None, f"only {players} other scenes: a correlation needs {LEAST_PLAYERS}"
     x = values[both, scene]
     rest = centred[np.ix_(both, others)].sum(axis=1) / counts[both]
     a, b = x - x.mean(), rest - rest.mean()

@@ -272,8 +272,8 @@ _TABLES: tuple[tuple[str, str, str, str, Callable[[Material], pd.DataFrame]], ..
     (
         "measures",
         "Measures without a judge",
-        "Means over conversations: shares, but for words, characters, and stock phrases in 1,000 words. "
-        "`across` is the overlap of two conversations. The page `measures` of the site defines each.",
+        "Means over conversations: shares, except for words, characters, and stock phrases per 1,000 words. "
+        "`across` is the overlap of two conversations. The site's page on measures defines each.",
         "no conversation is complete",
         lambda m: measures(m.measures),
     ),
