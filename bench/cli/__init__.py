@@ -34,7 +34,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from bench import __version__
-from bench.cli.common import Suggesting, colour, forget, verbose, with_common
+from bench.cli.common import Suggesting, colour, forget, output_options, verbose, with_common
 from bench.errors import UserError
 from bench.files import storage_error
 
@@ -315,6 +315,9 @@ def cli(ctx: click.Context) -> None:
     website are computed from these files.
     """
     colour(ctx)
+
+
+cli.params += output_options()
 
 
 def main() -> None:

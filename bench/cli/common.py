@@ -48,25 +48,30 @@ def with_common(command: click.Command) -> click.Command:
         for below in command.commands.values():
             with_common(below)
     elif not any(param.name == "quiet" for param in command.params):
-        texts = {
-            "quiet": "Print results and errors only.",
-            "verbose": "Show where errors arose, and the time taken.",
-        }
         for param in command.params:
             if param.multiple and (param.metavar == "NAMES" or NAMING & {*param.opts}):
                 param.callback = _separated
-        command.params += [
-            click.Option(
-                [f"-{name[0]}", f"--{name}"],
-                is_flag=True,
-                expose_value=False,
-                envvar=f"DRAMATURG_{name.upper()}",
-                callback=_remember,
-                help=text,
-            )
-            for name, text in texts.items()
-        ]
+        command.params += output_options()
     return command
+
+
+def output_options() -> list[click.Option]:
+    """--quiet and --verbose. They may also stand before the command."""
+    texts = {
+        "quiet": "Print results and errors only.",
+        "verbose": "Show where errors arose, and the time taken.",
+    }
+    return [
+        click.Option(
+            [f"-{name[0]}", f"--{name}"],
+            is_flag=True,
+            expose_value=False,
+            envvar=f"DRAMATURG_{name.upper()}",
+            callback=_remember,
+            help=text,
+        )
+        for name, text in texts.items()
+    ]
 
 
 def colour(ctx: click.Context) -> None:

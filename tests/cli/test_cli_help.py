@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -11,7 +12,7 @@ import pytest
 
 from bench.cli import COMMANDS, cli
 from tests.cli.conftest import Bench
-from tests.tiny import ROOT
+from tests.tiny import ROOT, Tiny
 
 MOST_SUMMARY = 50
 LETTERS = {"--language": "-l", "--player": "-p", "--judge": "-j", "--output": "-o"}
@@ -134,3 +135,8 @@ def test_the_help_imports_no_command() -> None:
         "bench.errors",
         "bench.files",
     }
+
+
+def test_quiet_and_verbose_may_stand_before_the_command(bench: Bench, tiny: Tiny) -> None:
+    assert re.search(r"bench: \d+\.\d s$", bench("-v", "check", *tiny.options()).err.strip())
+    assert bench("-q", "check", *tiny.options()).status == 0
