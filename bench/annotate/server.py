@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +21,7 @@ SECONDS = 120.0
 """Time limit of a request."""
 EXPORT_SECONDS = 600
 """Time limit of an export."""
+UNEXPECTED = "unexpected response; is this Label Studio?"
 
 
 @dataclass(frozen=True)
@@ -88,11 +89,12 @@ class LabelStudioServer:
         return int(created.id)
 
     def _projects(self, title: str) -> list[int]:
-        return [int(project.id) for project in self._client.projects.list() if project.title == title]
+        projects = _each(self._client.projects.list())
+        return [int(project.id) for project in projects if project.title == title]
 
     def _items(self, number: int) -> set[str]:
         """Items of the tasks that a project has already."""
-        tasks = (task.data for task in self._client.tasks.list(project=number, fields="all"))
+        tasks = (task.data for task in _each(self._client.tasks.list(project=number, fields="all")))
         return {data["item"] for data in tasks if isinstance(data, dict) and "item" in data}
 
     def _ambiguous(self, title: str, known: list[int]) -> UserError:
@@ -112,6 +114,8 @@ class LabelStudioServer:
         try:
             yield
         except ApiError as error:
+            if error.status_code == 200:  # its body is no JSON
+                raise UserError(UNEXPECTED, where=self.url) from None
             raise refused(error.status_code, error.body, self.url) from None
         except httpx.HTTPError as error:
             raise UserError(
@@ -119,8 +123,18 @@ class LabelStudioServer:
                 where=self.url,
                 hint="Is Label Studio running there, and reachable from this machine?",
             ) from None
-        except ValueError:
-            raise UserError("unexpected response; is this Label Studio?", where=self.url) from None
+        except (ValueError, TypeError, AttributeError, KeyError, RecursionError):  # the SDK checks nothing
+            raise UserError(UNEXPECTED, where=self.url) from None
+
+
+def _each(listed: Iterable[Any]) -> Iterator[Any]:
+    """The items of all pages. A server that sends the same page for ever ends it."""
+    seen: set[int] = set()
+    for item in listed:
+        if item.id in seen:
+            return
+        seen.add(item.id)
+        yield item
 
 
 def _checked(url: str) -> str:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import sys
+from itertools import repeat
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -191,6 +192,28 @@ def test_what_is_no_address_is_refused_without_a_word_of_a_password(url: str) ->
 )
 def test_what_a_server_refuses_is_said(status: int | None, body: object, says: str) -> None:
     assert says in refused(status, body, "http://host").line()
+
+
+@pytest.mark.parametrize(
+    "projects",
+    [None, [None], ["x"], [{}], [SimpleNamespace(id="x", title="t")], [SimpleNamespace(id=None, title="t")]],
+    ids=str,
+)
+def test_a_server_that_is_no_label_studio_is_said_to_be_none(projects: Any) -> None:
+    pytest.importorskip("label_studio_sdk")
+    server = LabelStudioServer("http://localhost:8080", "token")
+    server._client = SimpleNamespace(projects=SimpleNamespace(list=lambda: projects))
+    with pytest.raises(UserError, match="unexpected response; is this Label Studio"):
+        server.pull("t")
+
+
+def test_a_server_that_lists_the_same_page_for_ever_is_read_once() -> None:
+    pytest.importorskip("label_studio_sdk")
+    server = LabelStudioServer("http://localhost:8080", "token")
+    export = SimpleNamespace(as_json=lambda number, timeout: [number])
+    page = repeat(SimpleNamespace(id=3, title="t"))
+    server._client = SimpleNamespace(projects=SimpleNamespace(list=lambda: page, exports=export))
+    assert server.pull("t") == [3]
 
 
 @pytest.mark.usefixtures("sdk")
