@@ -132,7 +132,9 @@ class EvidenceAudit:
             self.findings.add("orphan", path, "the conversation of this cell failed")
         elif is_stale(record, conversation):
             text = "the judged messages are not those of the conversation"
-            if record.origin is None:
+            if record.origin is None and self._is_gone(record.judge):
+                text += f"; {record.judge!r} is not in models.toml: add it again, or delete the file"
+            elif record.origin is None:
                 again = f"{record.suite} -l {record.language} -p {record.player} -j {record.judge}"
                 text += f"; judge them again: `bench judge {again} --refresh-stale`"
             self.findings.add("conversation-changed", path, text, "conversation_sha256")
@@ -147,6 +149,15 @@ class EvidenceAudit:
         self._note_redactions(record, path)
         self._check_against_suite(record, path, "stale-judgement")
         return record.origin is not None
+
+    def _is_gone(self, judge: str) -> bool:
+        """Whether no entry of the catalog could judge again as ``judge``."""
+        protocol = self.reference.protocol
+        return (
+            protocol is not None
+            and judge not in protocol.catalog.models
+            and judge != protocol.facts.rule_judge
+        )
 
     def _note_redactions(self, record: Conversation | Judgement, path: Path) -> None:
         if count := sum(call.redactions or 0 for call in record.calls):

@@ -137,6 +137,17 @@ def test_a_conversation_taken_over_word_for_word_is_said(audited: Audited) -> No
     assert audited.found("duplicate-messages") == [("bard/conversations/anna.hello.json", "messages")]
 
 
+def test_a_verdict_that_nobody_can_give_again_is_to_be_deleted(audited: Audited) -> None:
+    messages = tuple(m.model_copy(update={"content": f"{m.content}!"}) for m in audited.conversation.messages)
+    audited.rewrite(audited.conversation.model_copy(update={"messages": messages}))
+    audited.rewrite(audited.judgement.model_copy(update={"judge": "gone"}))
+    texts = {
+        f.path.split("/")[-2]: f.text for f in audited.report().findings if f.code == "conversation-changed"
+    }
+    assert "`bench judge tiny -l en -p bard -j strict --refresh-stale`" in texts["strict"]
+    assert "'gone' is not in models.toml" in texts["gone"]
+
+
 def test_a_verdict_taken_over_word_for_word_is_said(audited: Audited) -> None:
     audited.rewrite(audited.judgement.model_copy(update={"judge": "lenient"}))
     assert audited.found("duplicate-replies") == [(JUDGEMENT, "raw")]
