@@ -36,7 +36,7 @@ LANGUAGE = click.option(
     help="Greeting to use: 0 is the first message, 1 and up are the alternatives.",
 )
 @click.option(
-    "--instructions", is_flag=True, help="Also use its system prompt and post-history instructions."
+    "--instructions", is_flag=True, help="Also use its system prompt, post-history instructions and note."
 )
 @click.option("--replace", is_flag=True, help="Replace a card that has this id.")
 @click.option("--suite", default="", metavar="NAME", help="Also write a suite with these cards.")

@@ -159,6 +159,13 @@ class CardData(Foreign):
         return " ".join(cleaned(self.nickname or self.name).split())[:LONGEST_NAME]
 
     @property
+    def note(self) -> str:
+        """The character's note, an instruction of SillyTavern and Chub beside those of the specifications."""
+        held = self.extensions.get("depth_prompt")
+        text = held.get("prompt") if isinstance(held, dict) else None
+        return cleaned(text) if isinstance(text, str) else ""
+
+    @property
     def greetings(self) -> list[str]:
         """The first message and its alternates."""
         return [cleaned(text) for text in (self.first_mes, *self.alternate_greetings)]

@@ -130,7 +130,7 @@ def card_fields(data: CardData, choices: Choices, language: str = "en") -> tuple
     if unknown := unknown_macros("\n".join(_texts(fields))):
         shown = ", ".join(f"{{{{{name:.40}}}}}" for name in unknown[:MOST_SHOWN])
         notes.append(f"macros that are unknown here stay in the text: {shown}")
-    if (data.system_prompt or data.post_history_instructions) and not choices.instructions:
+    if (data.system_prompt or data.post_history_instructions or data.note) and not choices.instructions:
         notes.append("its own instructions are left out; --instructions takes them")
     return fields, notes
 
@@ -161,7 +161,7 @@ def prompt_of(data: CardData, language: str, entries: list[BookEntry], *, instru
     if instructions:
         own = (data.system_prompt, data.post_history_instructions)
         first, last = (cleaned(_ORIGINAL.sub("", text)) for text in own)
-        parts = [first, *parts, last]
+        parts = [first, *parts, last, data.note]
     return "\n\n".join(filter(None, parts))
 
 

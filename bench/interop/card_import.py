@@ -142,13 +142,15 @@ def export_card(layers: Sequence[Path], language: str, name: str, output: Path) 
         raise unknown_name(name, files, "character", where)
     path = files[name]
     card = read_entry(Card, path, path.parents[2])
+    kept = path.with_suffix(IMPORTED)
     try:
         whole = exported(card, _original(path))
-        write_atomically(output, card_bytes(whole, form, _carrier(path, form)))
+        kept = path.with_suffix(CARRIERS.get(form, IMPORTED))
+        data = card_bytes(whole, form, _carrier(path, form))
     except Unreadable as error:
-        where = str(path.with_suffix(IMPORTED))
         fault = f"{error.place}: {error}" if error.place else str(error)
-        raise UserError(fault, where=where, hint="Import the card again.") from None
+        raise UserError(fault, where=str(kept), hint="Import the card again.") from None
+    write_atomically(output, data)
     return output
 
 

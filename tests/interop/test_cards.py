@@ -87,6 +87,21 @@ def test_instructions_and_other_greetings_come_on_request(prompts: Path) -> None
     assert card.system_prompt.endswith("Never shout.")
 
 
+def test_the_note_of_a_character_is_one_of_its_instructions(prompts: Path) -> None:
+    note = {"depth_prompt": {"prompt": "Stay in the rain.\r\n", "depth": 4, "role": "system"}}
+    data = json.dumps(V1 | {"extensions": note}).encode()
+    card, path, notes = imported(prompts, "a.json", data)
+    assert "rain" not in card.system_prompt
+    assert notes == ("its own instructions are left out; --instructions takes them",)
+    path.unlink()
+    card, path, notes = imported(prompts, "a.json", data, instructions=True)
+    assert card.system_prompt.endswith("\n\nStay in the rain.")
+    assert notes == ()
+    back = read_card(export_card([path.parents[2]], "de", path.stem, prompts.parent / "x.json"))
+    assert back["data"]["description"] == V1["description"]
+    imported(prompts, "b.json", json.dumps(V1 | {"name": "B", "extensions": {"depth_prompt": [1]}}).encode())
+
+
 def test_draws_of_macros_depend_on_the_suite_and_the_card_alone(prompts: Path) -> None:
     text = "{{random:red,green,blue}} {{pick::a::b::c}} {{roll:d20}} {{roll:6}}"
     text += " {{// note}}{{reverse:abc}} {{other:x}}"
@@ -202,6 +217,15 @@ def test_cards_in_the_formats_of_other_programs_are_read(prompts: Path, name: st
     assert card.system_prompt == "A ferryman.\n\nSzenario: Night."
     assert (card.initial_message, card.example_prompt) == ("Moin.", "{{char}}: Ja.")
     assert [entry.content for entry in card.lorebook] == ["Blue."] * (name == "agnaistic")
+
+
+def test_a_damaged_file_beside_a_card_is_named(prompts: Path) -> None:
+    _, path, _ = imported(prompts, "a.charx", charx(json.dumps(V3).encode()))
+    for suffix, form in ((".card.charx", "charx"), (".card.json", "json")):
+        path.with_suffix(suffix).write_bytes(b"damaged")
+        with pytest.raises(UserError) as error:
+            export_card([path.parents[2]], "de", path.stem, prompts.parent / f"x.{form}")
+        assert error.value.where == str(path.with_suffix(suffix))
 
 
 @pytest.mark.parametrize("kind", ["tEXt", "zTXt", "iTXt"])
