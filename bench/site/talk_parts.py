@@ -83,7 +83,7 @@ def use_cells(use: ModelUse) -> Markup:
     odd = bdi("; ".join(use.odd)) if use.odd else ""
     remarks = "; ".join(part for part in (odd, prints) if part)
     return Markup(
-        f'<td class="rc-remarks">{code(use.model)}, {bdi(use.provider)}{served}</td>'
+        f'<td class="rc-remarks">{code(use.model)} · {bdi(use.provider)}{served}</td>'
         f'<td class="rc-num">{use.calls}</td><td class="rc-num">{whole(use.prompt_tokens)}{star}</td>'
         f'<td class="rc-num">{whole(use.completion_tokens)}{star}</td>'
         f'<td class="rc-num">{dollars(use.cost)}</td><td class="rc-remarks">{code(use.parameters)}</td>'
