@@ -12,6 +12,7 @@ from bench.chat.body import body_of
 from bench.chat.requests import ChatRequest
 from bench.errors import CatalogError
 from bench.records import Usage
+from bench.run.checking import check_all
 from bench.toml_entries import entry_from
 from tests.tiny import ROOT, Tiny, edit, make_tiny
 
@@ -251,3 +252,13 @@ def test_seeds_tell_two_entries_of_one_judge_apart(tiny: Tiny) -> None:
     tiny.protocol().check_models([], ["strict", "again"])
     edit(tiny.models, "seed = true\n", "")
     assert tiny.catalog().twins(["strict", "again"]) == ("strict", "again")
+
+
+def test_check_finds_judges_that_would_copy_each_other(tiny: Tiny) -> None:
+    edit(tiny.models, "seed = true\n", "")
+    entry = 'provider = "scripted"\nmodel = "strict-1"\nname = "Strict"\n'
+    tiny.models.write_text(f"{tiny.models.read_text()}\n[models.again]\n{entry}", encoding="utf-8")
+    edit(tiny.suite_file, 'models = ["strict"]', 'models = ["strict", "again"]')
+    (fault,) = check_all([tiny.prompts], tiny.models).faults
+    assert "judges strict and again are one model" in fault.what
+    assert fault.where.startswith(str(tiny.suite_file))

@@ -134,7 +134,7 @@ class Protocol(Calls, ABC):
             raise CatalogError(
                 f"judges {' and '.join(twins)} are one model with one set of settings, so they would agree"
                 " perfectly: each reply of one is a copy of the other's",
-                where=f"suite {self.suite.id}",
+                where=f"suite {self.suite.id}: judge.models",
                 hint="Leave one of them out, or give it other settings, such as a temperature.",
             )
 

@@ -310,6 +310,7 @@ def _check_suite(
                 suite.language(language)
                 continue
             protocol = protocol_for(suite, language, catalog)
+            protocol.check_apart(name for judge in suite.judges for name in protocol.judge_models(judge))
             if (key := templates_key(protocol)) not in rehearsed:
                 rehearsed.add(key)
                 report.add_of_other_files(rehearse(protocol))
