@@ -116,7 +116,7 @@ class Chat:
         self._retry = retry or RetryPolicy()
         self._on_call = on_call
         self._environment = Environment(environ, dotenv)
-        self._expected = frozenset(models)
+        self._expected = self._unchecked = frozenset(models)
         self._endpoints: dict[_Place, asyncio.Task[Endpoint]] = {}
         self._identities: dict[_Place, str] = {}
         self._flights: dict[str, _Flight] = {}
@@ -309,10 +309,18 @@ class Chat:
             self._endpoints[place] = opening
         return opening.result() if opening.done() else await asyncio.shield(opening)
 
+    def _check_files(self) -> None:
+        """Raise ModelFileError, before anything is paid for, if the file of a local model cannot be read."""
+        expected, self._unchecked = self._unchecked, frozenset()
+        for model in sorted(expected):
+            if self._local is not None and (file := self.catalog.local_file(model)):
+                self._local.check(file)
+
     async def _opened(self, place: _Place, provider: Provider) -> Endpoint:
         name, file = place
         for other in sorted({self.catalog.model(model).provider for model in self._expected}):
             key_of(other, self.catalog.providers[other], self._environment)
+        self._check_files()
         key = key_of(name, provider, self._environment)
         base_url, starting = provider.base_url, None
         if provider.embedded:

@@ -6,6 +6,7 @@ from collections.abc import Collection
 
 from bench.catalog import LocalFile
 from bench.local.embedded import EmbeddedServer, embedded_identity
+from bench.local.gguf import read_header
 
 
 class LocalServers:
@@ -22,6 +23,10 @@ class LocalServers:
     def identity(self, file: LocalFile | None) -> str:
         """The model's identity in cache keys."""
         return embedded_identity(file)
+
+    def check(self, file: LocalFile) -> None:
+        """Raise ModelFileError if ``file`` is missing or damaged, as far as its header says."""
+        read_header(file.path)
 
     def start(self, file: LocalFile | None) -> str:
         """Base URL of the server of ``file``, which is started unless it runs. None: the packaged model.

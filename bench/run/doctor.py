@@ -52,6 +52,7 @@ def examine(models: Path, results: Path, cache: Path, *, online: bool = True) ->
     else:
         checks.append(Check("ok", "models.toml", f"{len(catalog.models)} models"))
         checks += _keys(catalog)
+        checks += _model_files(catalog)
         checks += _providers(catalog) if online else []
     return checks + list(_disk(results, cache))
 
@@ -74,6 +75,14 @@ def _keys(catalog: Catalog) -> Iterator[Check]:
                 yield Check("broken", f"key of {name}", f"{text}, but no HTTP header can hold it")
             else:
                 yield Check("ok" if key else "missing", f"key of {name}", text)
+
+
+def _model_files(catalog: Catalog) -> Iterator[Check]:
+    for name in catalog.models:
+        if file := catalog.local_file(name):
+            there = file.path.is_file()
+            text = str(file.path) if there else f"{file.path} is not there"
+            yield Check("ok" if there else "missing", f"file of {name}", text)
 
 
 def _providers(catalog: Catalog) -> list[Check]:

@@ -11,6 +11,7 @@ import pytest
 import bench.local.servers
 from bench.chat import Reply, open_chat
 from bench.errors import ProviderError
+from bench.local import ModelFileError
 from tests.chat.conftest import asked, catalog
 from tests.scripted_server import ScriptedServer
 
@@ -93,6 +94,21 @@ def test_a_missing_key_of_any_expected_model_stops_the_first_call(
                 with pytest.raises(ProviderError, match="no API key") as raised:
                     await chat.ask(asked())
                 assert "MISSING_KEY" in raised.value.hint
+            return len(server.seen)
+
+    assert asyncio.run(main()) == 0
+
+
+def test_a_missing_model_file_is_named_before_anyone_is_called(tmp_path: Path) -> None:
+    async def main() -> int:
+        async with ScriptedServer() as server:
+            known = catalog(server.url)
+            known.providers["here"] = catalog("embedded").providers["p"]
+            local = {"provider": "here", "file": str(tmp_path / "nothing.gguf")}
+            known.models["n"] = known.models["m"].model_copy(update=local)
+            async with open_chat(known, models=["m", "n"]) as chat:
+                with pytest.raises(ModelFileError, match="No such file"):
+                    await chat.ask(asked())
             return len(server.seen)
 
     assert asyncio.run(main()) == 0

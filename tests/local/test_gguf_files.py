@@ -20,6 +20,7 @@ from bench.errors import CatalogError
 from bench.local import LocalServers, ModelFileError, embedded, embedded_identity, gguf
 from bench.local.entries import entry_of_file
 from bench.local.gguf import read_header
+from bench.run.doctor import examine
 from bench.run.executing import by_file
 from bench.run.jobs import Job, Part, plan_suite
 from bench.run.runner import run_plan
@@ -328,3 +329,16 @@ def test_a_file_that_holds_no_language_model_gets_no_entry(tiny: Tiny) -> None:
         file.write_bytes(gguf.MAGIC + struct.pack("<IQQ", 3, 0, len(pairs)) + b"".join(pairs) + b"\0" * 32)
         with pytest.raises(gguf.ModelFileError, match="no language model"):
             entry_of_file(file, tiny.catalog())
+
+
+def test_the_doctor_names_model_files_that_are_not_there(tiny: Tiny) -> None:
+    with tiny.models.open("a", encoding="utf-8") as catalog:
+        catalog.write('[providers.here]\nbase_url = "embedded"\n')
+        for name in ("there", "gone"):
+            catalog.write(
+                f'[models.{name}]\nprovider = "here"\nmodel = "x"\nname = "x"\nfile = "{name}.gguf"\n'
+            )
+    (tiny.root / "there.gguf").write_bytes(gguf_bytes())
+    checks = examine(tiny.models, tiny.tree.root, tiny.root / "cache", online=False)
+    states = {check.subject: check.state for check in checks}
+    assert (states["file of there"], states["file of gone"]) == ("ok", "missing")
