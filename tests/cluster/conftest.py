@@ -15,8 +15,8 @@ from tests.tiny import Tiny, edit, make_tiny
 
 
 @pytest.fixture(scope="module")
-def cluster() -> Iterator[Any]:
-    """Two worker processes of four threads; a worker that is killed is started anew."""
+def running_cluster() -> Iterator[Any]:
+    """Worker processes of four threads; a worker that is killed is started anew."""
     distributed = pytest.importorskip("distributed")
     os.environ.pop("PLANTED_API_KEY", None)
     with distributed.LocalCluster(
@@ -29,6 +29,14 @@ def cluster() -> Iterator[Any]:
         memory_limit=0,
     ) as running:
         yield running
+
+
+@pytest.fixture
+def cluster(running_cluster: Any) -> Any:
+    """A cluster of two workers, also after a test that has ended some."""
+    running_cluster.scale(2)
+    running_cluster.wait_for_workers(2)
+    return running_cluster
 
 
 @pytest.fixture
