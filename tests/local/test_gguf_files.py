@@ -335,9 +335,8 @@ def test_the_doctor_names_model_files_that_are_not_there(tiny: Tiny) -> None:
     with tiny.models.open("a", encoding="utf-8") as catalog:
         catalog.write('[providers.here]\nbase_url = "embedded"\n')
         for name in ("there", "gone"):
-            catalog.write(
-                f'[models.{name}]\nprovider = "here"\nmodel = "x"\nname = "x"\nfile = "{name}.gguf"\n'
-            )
+            entry = {"provider": "here", "model": "x", "name": "x", "file": f"{name}.gguf", "sha256": SHA256}
+            catalog.write(f"[models.{name}]\n" + "".join(f'{k} = "{v}"\n' for k, v in entry.items()))
     (tiny.root / "there.gguf").write_bytes(gguf_bytes())
     checks = examine(tiny.models, tiny.tree.root, tiny.root / "cache", online=False)
     states = {check.subject: check.state for check in checks}
