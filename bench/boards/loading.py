@@ -63,7 +63,7 @@ class LoadedBoard:
             update={
                 "stale": self._stale(),
                 "people": () if self.tree is None else calibrated_scores(self.tree, self.frames),
-                "other_judges": self.other_judges,
+                "other_judges": tuple(j for j in self.other_judges if j not in named),
                 "absent_judges": tuple(j for j in named if j not in (*board.judges, *self.other_judges)),
             }
         )

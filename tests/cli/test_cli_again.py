@@ -173,6 +173,9 @@ def test_a_judge_added_later_is_mentioned_with_the_way_to_show_it(bench: Bench, 
     every = json.loads(bench(*words).out)
     assert sorted(every["judges"]) == ["lenient", "strict"]
     assert "other_judges" not in every
+    alone = json.loads(bench("board", "tiny", "--format", "json", "-j", "lenient", *done.options()).out)
+    assert "other_judges" not in alone  # the suite names strict
+    assert "absent_judges" not in alone
     assert "--judge lenient" in bench("plan", "tiny", *done.options()).out
     assert "Not planned" not in bench("plan", "tiny", "-j", "strict", "-j", "lenient", *done.options()).out
 
