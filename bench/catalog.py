@@ -264,8 +264,10 @@ def _sound_cost(tokens: int | None, sound: bool, price: Decimal | None, of_text:
     return None if price is None else tokens * price
 
 
-_SENT = {"model", "file", "sampling", "extra_body", "drop_parameters", "system_role", "json_schema"}
-"""The settings of a model that shape its requests."""
+_SENT = {"model", "file", "sampling", "extra_body", "drop_parameters"}
+"""The settings of a model that shape its requests, besides _SWITCHES."""
+_SWITCHES = {"base_url", "system_role", "json_schema", "schema_limits", "max_tokens_name"}
+"""The settings of a provider that do; a model may override some."""
 
 
 class Catalog:
@@ -296,7 +298,9 @@ class Catalog:
         for name in names:
             model, provider = self.model(name), self.provider_of(name)
             if not provider.seed or "seed" in model.drop_parameters:
-                sent = f"{provider.base_url} {model.model_dump_json(include=_SENT)}"
+                own = model.model_dump(include=_SWITCHES, exclude_none=True)
+                switches = provider.model_dump(include=_SWITCHES) | own
+                sent = f"{sorted(switches.items())} {model.model_dump_json(include=_SENT)}"
                 if (first := known.setdefault(sent, name)) != name:
                     return first, name
         return None

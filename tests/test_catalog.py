@@ -229,6 +229,8 @@ def test_what_is_not_set_is_not_sent(tiny: Tiny) -> None:
         ('licence = "other"', False),
         ("sampling = { temperature = 0.9 }", True),
         ("extra_body = { reasoning = { enabled = true } }", True),
+        ("json_schema = true", False),  # as its provider
+        ("json_schema = false", True),
     ],
 )
 def test_judges_whose_replies_would_be_copies_of_each_other_are_refused(
