@@ -329,6 +329,8 @@ def _object(value: object) -> dict[str, Any]:
 
 def _count(value: object) -> int | None:
     """A number of tokens; some providers write it as ``12.0`` or ``"12"``. None if it cannot be right."""
+    if value is None:  # most fields that are looked for are not there
+        return None
     if isinstance(value, str) and value.isdecimal() and len(value) < 10:
         return int(value)
     if isinstance(value, float) and value.is_integer():

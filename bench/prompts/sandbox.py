@@ -62,24 +62,35 @@ _NESTED = re.compile(r"\{[^}]*\{")
 
 
 class _Meter:
-    """What a rendering may still spend."""
+    """What a rendering with ``variables`` may still spend."""
 
-    def __init__(self, budget: int) -> None:
-        self.left = budget
+    def __init__(self, variables: Mapping[str, object]) -> None:
+        self.left = BUDGET
+        self._variables: Mapping[str, object] | None = variables
 
     def spend(self, *values: object) -> int:
         """Charge for one operation with ``values``. Returns their size, at most what was left."""
         size = 1 + len(values)
         for value in values:
             size += 1 + len(value) if type(value) is str else _size(value, self.left)
+        if size > self.left and self._raised():
+            return self.spend(*values)
         self.charge(size)
         return size
 
     def charge(self, size: int) -> None:
         """Charge for one operation on values of a known size."""
         self.left -= STEP + size
-        if self.left < 0:
+        if self.left < 0 and not (self._raised() and self.left >= 0):
             raise TemplateRuntimeError("the template does too much: its loops or texts are too long")
+
+    def _raised(self) -> bool:
+        """Add the share of the variables, unless it is added already. Few renderings need to know it."""
+        if self._variables is None:
+            return False
+        self.left += SHARE * _size(self._variables, LARGEST * SHARE)
+        self._variables = None
+        return True
 
 
 _METER: ContextVar[_Meter] = ContextVar("meter")
@@ -184,8 +195,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
 
     def rendered(self, template: Template, variables: Mapping[str, object]) -> str:
         """The text of a template. Raises TemplateError, or what its operations raise."""
-        budget = BUDGET + SHARE * _size(variables, LARGEST * SHARE)
-        token = _METER.set(_Meter(budget))
+        token = _METER.set(_Meter(variables))
         try:
             text = template.render(variables)
         except (RecursionError, MemoryError):
@@ -260,12 +270,9 @@ def _weighed(value: Any) -> Any:
 
 @pass_context  # so that Jinja does not call it while compiling
 def _shown(context: Context, value: Any) -> Any:
-    """A value that is printed, charged for its size."""
-    meter = _METER.get()
-    if isinstance(value, str):
-        meter.charge(len(value))
-    else:
-        meter.spend(value)
+    """A value that is printed, charged for its size before it becomes a text; texts are charged as output."""
+    if not isinstance(value, str):
+        _METER.get().spend(value)
     return value
 
 
