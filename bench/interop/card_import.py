@@ -20,7 +20,14 @@ from bench.interop.card_files import MOST_CARD, MOST_KEPT, card_bytes, carrier_o
 from bench.interop.card_format import Choices, card_fields, exported, read_data, upgraded
 from bench.slugs import slug
 from bench.suites import Card, read_entry
-from bench.suites.layers import CARRIERS, IMPORTED, checked_language, entries_in, private_layer
+from bench.suites.layers import (
+    CARRIERS,
+    IMPORTED,
+    checked_language,
+    entries_in,
+    existing_layers,
+    private_layer,
+)
 from bench.suites.macros import settled
 from bench.toml_entries import MOST_TEXT, entry_from, toml_value, unknown_name
 
@@ -56,9 +63,10 @@ def import_card(
         replace: Replace a card that has this id.
 
     Raises:
-        UserError: The file holds no usable card, or the id is taken.
+        UserError: The file holds no usable card, the id is taken, or there is no folder of prompts.
         StorageError: A file cannot be written.
     """
+    layers = existing_layers(layers)
     choices = replace_in(choices, licence=choices.licence.strip())
     try:
         card = upgraded(read_card(file))

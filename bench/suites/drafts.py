@@ -19,6 +19,7 @@ from bench.suites.layers import (
     FALLBACK,
     checked_language,
     entries_in,
+    existing_layers,
     in_layers,
     private_layer,
 )
@@ -217,8 +218,9 @@ def write_template(
 ) -> Path:
     """Write a commented file for a new card or situation (``kind``: characters or situations).
 
-    Raises UserError if the name cannot be used or is taken.
+    Raises UserError if the name cannot be used or is taken, or there is no folder of prompts.
     """
+    layers = existing_layers(layers)
     if slug(name) != name:
         raise UserError(f"{name!r} is not a usable name", hint="Use lower-case letters, digits and '-'.")
     checked_language(language)

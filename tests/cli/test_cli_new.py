@@ -411,3 +411,16 @@ def test_folders_of_prompts_lie_on_top_of_each_other(bench: Bench, tiny: Tiny) -
     )
     assert (above / "pingpong_v2" / "mine.toml").is_file()
     assert bench("run", "mine", "-p", "bard", *options).status == 0
+
+
+@pytest.mark.parametrize(
+    "words", [["import", "card", "{card}", "-l", "en"], ["new", "character", "x"], ["new", "situation", "x"]]
+)
+def test_nothing_is_written_in_a_folder_that_is_not_dramaturgs(
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str]
+) -> None:
+    (tmp_path / "card.json").write_text(json.dumps(CARD), encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    ended = bench(*(word.format(card=tmp_path / "card.json") for word in words))
+    assert "no such folder" in ended.fault
+    assert bytes_below(tmp_path).keys() == {"card.json"}
