@@ -53,6 +53,9 @@ from bench.slugs import NOT_SUITES, TABLES, slug
 
 T = TypeVar("T", bound=Record)
 
+ROOM = 2**12
+"""Bytes that a disk must have room for. An empty file fits on a full one."""
+
 _REPEAT = re.compile(r"[^.]+\.[^.]+\.([1-9][0-9]{0,2})\.json")
 
 
@@ -252,11 +255,11 @@ class ResultsTree:
     # Writing
 
     def check_writable(self) -> None:
-        """Raise StorageError if the tree is not writable; called before any paid call."""
+        """Raise StorageError if the tree is not writable or its disk is full; called before any paid call."""
         if self.root.exists() and not self.root.is_dir():
             raise StorageError("not a folder", where=str(self.root), hint="Name a folder with --results.")
         probe = self.root / ".writable"
-        write_atomically(probe, b"")
+        write_atomically(probe, bytes(ROOM))
         probe.unlink(missing_ok=True)
 
     def events(self, suite: str, language: str) -> tuple[Event, ...]:

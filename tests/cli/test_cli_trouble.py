@@ -235,6 +235,21 @@ def test_a_refused_write_is_named(
     assert bytes_below(done.tree.root) == before
 
 
+def test_a_full_disk_is_noticed_before_anything_is_paid_for(
+    bench: Bench, tiny: Tiny, server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sync = os.fsync
+
+    def full(number: int) -> None:  # an empty file still fits
+        if os.fstat(number).st_size:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        sync(number)
+
+    monkeypatch.setattr(os, "fsync", full)
+    assert "cannot be written: No space left on device" in bench("run", "tiny", *tiny.options()).fault
+    assert server.count == 0
+
+
 def test_a_disk_that_fills_up_in_a_run_leaves_no_half_file(
     bench: Bench, tiny: Tiny, monkeypatch: pytest.MonkeyPatch
 ) -> None:
