@@ -43,6 +43,8 @@ class Job:
     players: tuple[str, ...]
     tree: ResultsTree
     judges: tuple[str, ...]
+    refreshes: bool = False
+    """Whether it replaces what is out of date."""
 
     @property
     def other_judges(self) -> list[str]:
@@ -52,15 +54,15 @@ class Job:
         return sorted(present - set(self.judges))
 
     def left_stale(self) -> dict[str, int]:
-        """How many judgements of each other judge are out of date, or will be once the job is done."""
+        """How many judgements of each other judge will be out of date once the job is done: those of
+        conversations that are played again and, of a job that refreshes, those that are out of date now."""
         others = self.other_judges
-        if not others:
-            return {}
-        known = [judge for judge in others if judge in self.protocol.catalog.models]
-        now = make_plan(self.protocol, self.tree, self.players, known, talk=False)
-        left = {(item.cell, judge) for item in now.stale for judge in item.judges}
-        redone = [item.cell for item in self.plan.work if item.talk]
-        left |= {(c, judge) for c in redone for judge in others if self.tree.judgement(c, judge)}
+        redone = [item.cell for item in self.plan.work if item.talk] if others else []
+        left = {(cell, judge) for cell in redone for judge in others if self.tree.judgement(cell, judge)}
+        if others and self.refreshes:
+            known = [judge for judge in others if judge in self.protocol.catalog.models]
+            now = make_plan(self.protocol, self.tree, self.players, known, talk=False)
+            left |= {(item.cell, judge) for item in now.stale for judge in item.judges}
         return dict(sorted(Counter(judge for _, judge in left).items()))
 
     @property
@@ -124,7 +126,7 @@ def plan_suite(
             refresh_stale=part.refresh_stale,
             shard=part.shard,
         )
-        jobs.append(Job(protocol, plan, players, tree, judges))
+        jobs.append(Job(protocol, plan, players, tree, judges, part.refresh_stale))
     if not jobs:
         raise CatalogError("no player has results yet", where=f"suite {suite.id}", hint=run_first)
     return jobs

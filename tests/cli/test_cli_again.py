@@ -190,15 +190,18 @@ def test_judgements_that_a_run_leaves_behind_are_named(bench: Bench, done: Tiny)
         said = " ".join(bench(*words, *done.options()).out.split())
         assert f"not asked here will be out of date: {TALKS // 2} by lenient." in said
         assert "Redo: `bench judge tiny -j lenient --refresh-stale`" in said
-    assert "are out of date: 2 by lenient" in bench("run", "tiny", *done.options()).out
+    again = ("run", "tiny", "--refresh-stale", *done.options())
+    assert f"are out of date: {TALKS // 2} by lenient" in bench(*again).out
     assert bench(*judging, "--refresh-stale").status == 0
-    assert "out of date" not in bench("run", "tiny", *done.options()).out
+    assert "out of date" not in bench(*again).out
     template = next(done.suite_file.parent.glob("judge*.jinja"))
     template.write_text(template.read_text(encoding="utf-8") + "\nBe fair.\n", encoding="utf-8")
-    said = bench("run", "tiny", "--refresh-stale", *done.options()).out
-    assert f"not asked here are out of date: {TALKS} by lenient" in said
+    assert f"not asked here are out of date: {TALKS} by lenient" in bench(*again).out
     edit(done.models, "[models.lenient]", "[models.gone]")
-    assert "Redo: `bench judge" not in bench("run", "tiny", *done.options()).out
+    edit(done.card_file, "quick of speech", "slow of speech")
+    said = bench(*again).out
+    assert "2 by lenient" in said
+    assert "Redo: `bench judge" not in said
 
 
 def test_a_judge_added_to_the_suite_is_missed_until_it_has_judged(bench: Bench, done: Tiny) -> None:
