@@ -37,10 +37,10 @@ _LATEX = {
 
 
 def dollars(amount: Decimal) -> str:
-    """A sum of money, with more digits if it is small."""
+    """A sum of money, with as many digits as it takes to show that it is not zero."""
     if not amount:
         return "$0"
-    return f"${amount:,.2f}" if amount >= 1 else f"${amount:.4f}"
+    return f"${amount:,.2f}" if amount >= 1 else f"${amount:.{max(4, 1 - amount.adjusted())}f}"
 
 
 def printable(text: str) -> str:

@@ -75,7 +75,14 @@ def test_latex_cells_are_escaped() -> None:
 
 @pytest.mark.parametrize(
     ("amount", "shown"),
-    [("0", "$0"), ("0.0000", "$0"), ("0.1291", "$0.1291"), ("2.4536", "$2.45"), ("1234.5", "$1,234.50")],
+    [
+        ("0", "$0"),
+        ("0.0000", "$0"),
+        ("0.00001", "$0.000010"),
+        ("0.1291", "$0.1291"),
+        ("2.4536", "$2.45"),
+        ("1234.5", "$1,234.50"),
+    ],
 )
 def test_a_sum_of_money_has_more_digits_if_it_is_small(amount: str, shown: str) -> None:
     assert dollars(Decimal(amount)) == shown

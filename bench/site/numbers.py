@@ -6,6 +6,8 @@ from decimal import Decimal
 
 from markupsafe import Markup
 
+from bench import tables
+
 NOTHING = Markup('<span class="rc-none">–</span>')
 
 
@@ -20,12 +22,8 @@ def percent(value: float | None, digits: int = 1) -> str | Markup:
 
 
 def dollars(value: Decimal | None) -> str:
-    """A sum of money, with enough digits to show small sums."""
-    if value is None:
-        return "unknown"
-    if value == 0:
-        return "$0"
-    return f"${value:,.2f}" if value >= 1 else f"${value:.6f}".rstrip("0").rstrip(".")
+    """A sum of money, or that it is unknown."""
+    return "unknown" if value is None else tables.dollars(value)
 
 
 def whole(value: float | None) -> str | Markup:
