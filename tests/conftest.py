@@ -16,6 +16,9 @@ from typing import Any
 import pytest
 from pytest_recording.network import blocking_context
 
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+"""For numpy, before its import: on small matrices more threads only wait for each other, busily."""
+
 ROOT = Path(__file__).resolve().parents[1]
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
