@@ -84,9 +84,10 @@ def answer_from(content: bytes, messages: Sequence[Message], secrets: Iterable[s
     result = _answer_in(payload, text, messages, secrets)
     if isinstance(result, Answer):
         # A secret may be split among the parts of a message.
-        texts = {name: value for name, value in result if isinstance(value, str) and name != "outcome"}
+        texts = {name: value for name, value in vars(result).items() if isinstance(value, str)}
         texts, more = without_in(texts, hidden)
-        return result.model_copy(update=texts | {"redactions": count + more or None})
+        found = count + more
+        return result.model_copy(update=texts | {"redactions": found}) if found else result
     usage = usage_of(payload.get("usage"), messages, "")
     return result if usage.estimated else replace(result, usage=usage)
 

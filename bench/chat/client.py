@@ -64,7 +64,7 @@ class Prepared:
     def reply(self, answer: Answer, attempts: int) -> Reply:
         """``answer`` as a reply to this request."""
         cost = self.cost_of(answer.usage, batch=bool(answer.batch))
-        return Reply(**dict(answer), cost=cost, attempts=attempts)
+        return Reply(**vars(answer), cost=cost, attempts=attempts)
 
 
 @dataclass(slots=True)
