@@ -83,13 +83,16 @@ def answer_from(content: bytes, messages: Sequence[Message], secrets: Iterable[s
     payload, count = without_in(payload, hidden)
     result = _answer_in(payload, text, messages, secrets)
     if isinstance(result, Answer):
-        # A secret may be split among the parts of a message.
-        texts = {name: value for name, value in vars(result).items() if isinstance(value, str)}
-        texts, more = without_in(texts, hidden)
-        found = count + more
-        return result.model_copy(update=texts | {"redactions": found}) if found else result
+        return _redacted(result, hidden, count) if hidden else result
     usage = usage_of(payload.get("usage"), messages, "")
     return result if usage.estimated else replace(result, usage=usage)
+
+
+def _redacted(answer: Answer, secrets: Iterable[str], before: int) -> Answer:
+    """``answer`` without secrets that were split among the parts of a message; ``before``: found in parts."""
+    texts = {name: value for name, value in vars(answer).items() if isinstance(value, str)}
+    texts, more = without_in(texts, secrets)
+    return answer.model_copy(update=texts | {"redactions": before + more}) if before + more else answer
 
 
 def within(answer: Answer, longest: int) -> Answer:
@@ -330,8 +333,6 @@ def _object(value: object) -> dict[str, Any]:
 
 def _count(value: object) -> int | None:
     """A number of tokens; some providers write it as ``12.0`` or ``"12"``. None if it cannot be right."""
-    if value is None:  # most fields that are looked for are not there
-        return None
     if isinstance(value, str) and value.isdecimal() and len(value) < 10:
         return int(value)
     if isinstance(value, float) and value.is_integer():
@@ -342,7 +343,10 @@ def _count(value: object) -> int | None:
 
 
 def _first_count(values: Mapping[str, Any], names: Iterable[str]) -> int | None:
-    return next((n for name in names if (n := _count(values.get(name))) is not None), None)
+    for name in names:
+        if name in values and (count := _count(values[name])) is not None:
+            return count
+    return None
 
 
 def _reason(value: object) -> str | None:
