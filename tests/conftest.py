@@ -128,6 +128,12 @@ LONGEST = (
     "scores/test_scores_board.py",
     "audit/test_audit_protocols.py",
     "local/test_gguf_serving.py",
+    "faults/test_fault_run.py",
+    "scores/test_scores_strings.py",
+    "scores/test_scores_components.py",
+    "tests/test_structure.py",
+    "tests/test_template_limits.py",
+    "replies/test_reply_reasoning.py",
 )
 """Files that take longest. They start first, so that no worker is left alone with one of them at the end.
 
