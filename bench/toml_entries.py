@@ -91,7 +91,7 @@ def located(path: Path | str, key: Sequence[int | str], text: str) -> str:
         here = _KEY.match(content)
         if here is not None:
             named = here["array"] or here["table"] or here["key"]
-            place: list[int | str] = [name.strip(" \"'") for name in _NAME.findall(named)]
+            place: list[int | str] = [name.strip(" \t\"'") for name in _NAME.findall(named)]
             if here["array"]:
                 place.append(arrays[named])
                 arrays[named] += 1
@@ -109,7 +109,10 @@ def located(path: Path | str, key: Sequence[int | str], text: str) -> str:
     return f"{path}:{line}" if line else str(path)
 
 
-_KEY = re.compile(r"""\s*(?:\[\[(?P<array>[^\[\]]+)\]\]|\[(?P<table>[^\[\]]+)\]|(?P<key>[\w."' -]+?)\s*=)""")
+_KEY = re.compile(
+    r"""\s*+(?:\[\[(?P<array>[^\[\]]++)\]\]|\[(?P<table>[^\[\]]++)\]|(?P<key>[\w."'-][\w."'\t -]*+)=)"""
+)
+"""Possessive, because a line of a text may hold nothing but a million spaces."""
 
 
 _NAME = re.compile(r"""\s*("[^"]*"|'[^']*'|[^.]+)\s*""")

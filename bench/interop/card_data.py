@@ -26,14 +26,15 @@ _MACRO = re.compile(r"\{\{.*?\}\}", re.DOTALL)
 _PATTERN = re.compile(r"[\\^$*+|()\[\]{}]|[\w.]\?\w")
 """What makes a key of an entry with ``use_regex`` a regular expression: SillyTavern sets it always."""
 _SLASHED = re.compile(r"/.+/[a-z]*", re.DOTALL)
-_HIDDEN = re.compile(r"[^\S\n\t]*\r\n?|[\x00-\x08\x0b-\x1f\x7f]")
+_LINE_END = re.compile(r"\r+\n?")
+_HIDDEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 _NUMBER = re.compile(r"-?\d{1,9}(\.\d{1,9})?")
 _FLAGS = {"true": True, "1": True, "false": False, "0": False}
 
 
 def cleaned(text: str) -> str:
     """``text`` with Unix line ends, without control characters and blank ends."""
-    return _HIDDEN.sub(lambda match: "\n" if "\r" in match[0] else "", text).strip()
+    return _HIDDEN.sub("", _LINE_END.sub("\n", text)).strip()
 
 
 def _said(value: object) -> object:

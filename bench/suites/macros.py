@@ -29,7 +29,7 @@ _OLD_STYLE = re.compile("|".join(_OLD), re.IGNORECASE)
 _BRACES = re.compile(r"\{\{(?!\{)|\}\}")
 """Of three braces the last two begin a macro."""
 _NAME = re.compile(r"\s*(//|[^\s:]*)\s*(:?)(.*)", re.DOTALL)
-_ROLL = re.compile(r"\s*(?:(\d{0,3})\s*d)?\s*(\d{1,7})\s*([+-]\s*\d{1,6})?\s*", re.IGNORECASE)
+_ROLL = re.compile(r"(?:(\d{0,3})d)?(\d{1,7})([+-]\d{1,6})?", re.IGNORECASE)
 _COMMA = re.compile(r"(?<!\\),")
 
 Draw = Callable[[int], int]
@@ -105,12 +105,11 @@ class _Expansion:
 
     def _rolled(self, dice: str) -> str | None:
         """The sum of ``dice`` such as ``20``, ``d20`` or ``2d6+1``; None if they are no dice."""
-        roll = _ROLL.fullmatch(dice)
+        roll = _ROLL.fullmatch("".join(dice.split()))
         count, sides = (int(roll[1] or 1), min(int(roll[2]), MOST_SIDES)) if roll else (0, 0)
         if roll is None or not sides or not 0 < count <= MOST_DICE:
             return None
-        more = int("".join((roll[3] or "0").split()))
-        return str(sum(1 + self._draw(sides) for _ in range(count)) + more)
+        return str(sum(1 + self._draw(sides) for _ in range(count)) + int(roll[3] or 0))
 
 
 _EMPTY = ("//", "comment", "hidden_key", "noop", "original", "trim")

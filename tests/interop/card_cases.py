@@ -75,18 +75,16 @@ def png(*chunks: tuple[str, bytes], late: bool = False, padding: int = 0, kind: 
 
     ``kind``: that of the text chunks; ``iTXz`` stands for a packed ``iTXt``.
     """
-    before, pack = {
-        "tEXt": (b"\0", bytes),
-        "zTXt": (b"\0\0", zlib.compress),
-        "iTXt": (b"\0\0\0en\0Karte\0", bytes),
-        "iTXz": (b"\0\1\0\0\0", zlib.compress),
-    }[kind]
+    starts = {"tEXt": b"\0", "zTXt": b"\0\0", "iTXt": b"\0\0\0en\0Karte\0", "iTXz": b"\0\1\0\0\0"}
 
     def chunk(kind: bytes, body: bytes) -> bytes:
         return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
 
     name = b"iTXt" if kind == "iTXz" else kind.encode()
-    texts = [chunk(name, keyword.encode() + before + pack(text)) for keyword, text in chunks]
+    texts = [
+        chunk(name, keyword.encode() + starts[kind] + (zlib.compress(text) if "z" in kind else text))
+        for keyword, text in chunks
+    ]
     data = [chunk(b"IDAT", zlib.compress(b"\0\0\0\0")), chunk(b"prVt", bytes(padding))]
     parts = [*data, *texts] if late else [*texts, *data]
     head = chunk(b"IHDR", struct.pack(">IIBBBBB", 1, 1, 8, 2, 0, 0, 0))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import struct
+import time
 import tomllib
 import zipfile
 from collections.abc import Callable
@@ -12,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from bench.errors import UserError
+from bench.errors import CatalogError, UserError
+from bench.suites import Card, read_entry
 from tests.interop.card_cases import V1, V3, b64, charx, imported, png
 from tests.tiny import bytes_below
 
@@ -107,3 +109,27 @@ def test_a_hostile_card_stays_text_within_the_folder(prompts: Path) -> None:
         "private/characters/de/x.card.json",
         "private/characters/de/x.toml",
     }
+
+
+SPACES = " " * 60_000
+ENTRY = {"keys": ["k"], "content": f"@@a {SPACES}\nx"}
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"description": f"a{SPACES}x"},
+        {"description": "\r" * 60_000 + "x"},
+        {"description": f"a{{{{roll:{SPACES}x}}}}"},
+        {"description": f"a{{{{ {SPACES}char"},
+        {"character_book": {"entries": [ENTRY]}},
+    ],
+    ids=["spaces", "line-ends", "roll", "macro", "decorator"],
+)
+def test_long_runs_of_spaces_are_read_at_once(prompts: Path, fields: dict[str, object]) -> None:
+    started = time.perf_counter()
+    _, path, _ = imported(prompts, "a.json", json.dumps(V1 | fields).encode())
+    path.write_text(path.read_text(encoding="utf-8") + "unknown_key = 1\n", encoding="utf-8")
+    with pytest.raises(CatalogError, match="unknown_key"):  # its line is looked for
+        read_entry(Card, path, path.parents[2])
+    assert time.perf_counter() - started < 1
