@@ -10,7 +10,7 @@ import pytest
 from bench.chat.listing import entries_of_server, models_of_server
 from bench.errors import CatalogError, ProviderError
 from bench.suites.new_models import NewModel, add_models
-from tests.scripted_server import Answer, ScriptedServer
+from tests.scripted_server import Answer, ScriptedServer, Way
 from tests.tiny import make_tiny
 
 KEY = "the-right-key"
@@ -23,10 +23,9 @@ class Listing(ScriptedServer):
         kind = path.split("/")[1]
         if kind == "keyed" and headers.get("authorization") != f"Bearer {KEY}":
             return Answer({"error": "who are you?"}, status=401)
-        names = {"blank": [" "], "long": ["x" * 201], "escapes": ["a\x1b[31m"], "number": [5]}.get(
-            kind, ["m"]
-        )
-        return Answer({"data": [{"id": name} for name in names]}, way="slow" if kind == "slow" else "whole")
+        names: dict[str, object] = {"blank": " ", "long": "x" * 201, "escapes": "a\x1b[31m", "number": 5}
+        way: Way = "slow" if kind == "slow" else "whole"
+        return Answer({"data": [{"id": names.get(kind, "m")}]}, way=way)
 
 
 @pytest.fixture
