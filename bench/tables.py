@@ -36,11 +36,11 @@ _LATEX = {
 """After a row, a bracket or asterisk would belong to its end."""
 
 
-def dollars(amount: Decimal) -> str:
-    """A sum of money, with as many digits as it takes to show that it is not zero."""
+def dollars(amount: Decimal, digits: int = 4) -> str:
+    """A sum of money: in cents, or below a dollar with ``digits`` or as many as show that it is not zero."""
     if not amount:
         return "$0"
-    return f"${amount:,.2f}" if amount >= 1 else f"${amount:.{max(4, 1 - amount.adjusted())}f}"
+    return f"${amount:,.2f}" if amount >= 1 else f"${amount:.{max(digits, 1 - amount.adjusted())}f}"
 
 
 def printable(text: str) -> str:

@@ -22,8 +22,11 @@ def percent(value: float | None, digits: int = 1) -> str | Markup:
 
 
 def dollars(value: Decimal | None) -> str:
-    """A sum of money, or that it is unknown."""
-    return "unknown" if value is None else tables.dollars(value)
+    """A sum of money without zeros at its end, or that it is unknown."""
+    if value is None:
+        return "unknown"
+    text = tables.dollars(value, digits=6)
+    return text.rstrip("0") if 0 < value < 1 else text
 
 
 def whole(value: float | None) -> str | Markup:

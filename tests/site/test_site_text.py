@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 import pytest
 
 from bench.site.charts import STEPS, Axis, heat, whisker
+from bench.site.numbers import dollars
 from bench.site.paths import relative
 from bench.site.text import bdi, is_long, plain, prose, searchable, visible
 from tests.site.hostile import TEXTS, shown
@@ -121,3 +124,11 @@ def test_a_short_text_reads_back_as_the_source(text: str) -> None:
     root = parse(str(bdi(text, len(text))))
     assert root.text == shown(text)
     assert {element.tag for element in root.walk()} <= {"#document", "bdi", "wbr"}
+
+
+@pytest.mark.parametrize(
+    ("amount", "written"),
+    [("0", "$0"), ("0.10", "$0.1"), ("0.005844", "$0.005844"), ("0.0000001", "$0.0000001"), ("12", "$12.00")],
+)
+def test_a_sum_of_money_that_is_not_zero_never_looks_like_zero(amount: str, written: str) -> None:
+    assert dollars(Decimal(amount)) == written
