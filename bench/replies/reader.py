@@ -5,12 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from functools import cache, partial
+from time import sleep
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
 
 T = TypeVar("T")
+
+PAUSE = 0.01
+"""Seconds after each reply in which the event loop goes on undisturbed. It takes many short steps, and while
+a text is searched, each of them waits for the end of a search."""
 
 
 async def in_reader(work: Callable[..., T], *arguments: Any) -> T:
@@ -21,7 +26,14 @@ async def in_reader(work: Callable[..., T], *arguments: Any) -> T:
     """
     import asyncio  # takes as long to import as the rest of a protocol: `bench check` needs none of it
 
-    return await asyncio.get_running_loop().run_in_executor(_reader(), partial(work, *arguments))
+    return await asyncio.get_running_loop().run_in_executor(_reader(), partial(_read, work, arguments))
+
+
+def _read(work: Callable[..., T], arguments: tuple[Any, ...]) -> T:
+    try:
+        return work(*arguments)
+    finally:
+        sleep(PAUSE)
 
 
 @cache

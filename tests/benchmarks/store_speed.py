@@ -52,11 +52,13 @@ def multiplied(small: Path, large: Path, copies: int) -> int:
     rows = 0
     for name in TABLES:
         table = parquet.read_table(small / f"{name}.parquet")
-        place = table.schema.get_field_index("player")
         with parquet.ParquetWriter(large / f"{name}.parquet", schema_of(name), compression="zstd") as writer:
             for copy in range(copies):
-                players = compute.binary_join_element_wise(table["player"], pyarrow.scalar(str(copy)), "-")
-                renamed = table.set_column(place, table.schema.field(place), players)
+                renamed = table
+                for column in ("player", "digest"):
+                    names = compute.binary_join_element_wise(table[column], pyarrow.scalar(str(copy)), "-")
+                    place = table.schema.get_field_index(column)
+                    renamed = renamed.set_column(place, table.schema.field(place), names)
                 writer.write_table(renamed.cast(schema_of(name)), row_group_size=CHUNKS[name])
         rows = rows or table.num_rows * copies
     return rows
