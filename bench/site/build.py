@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import chain
 from pathlib import Path
@@ -253,7 +253,9 @@ class _Build:
                 taken(self.tree, self.folder, *board) for board in zip(places, infos, started, strict=True)
             ]
         tasks = [partial(self._evidence, place, one.frames) for place, one in zip(places, made, strict=True)]
-        found = at_once(tasks, processes(number, jobs))
+        found = list(at_once(tasks, processes(number, jobs)))
+        if not self.studies:
+            made = [replace(one, frames=None) for one in made]
         return [_Board(*board) for board in zip(places, map(tuple, infos), made, found, strict=True)]
 
     def _started(
@@ -272,7 +274,7 @@ class _Build:
             others.append((info, scenes))
         return [PlayerJob(place, info, tuple(others)) for info in infos]
 
-    def _evidence(self, place: BoardPlace, frames: Frames) -> BoardEvidence:
+    def _evidence(self, place: BoardPlace, frames: Frames | None) -> BoardEvidence:
         loaded = load_board(
             self.tree, place.suite, place.language, prompts=self.suites, frames=frames, models=self.catalog
         )

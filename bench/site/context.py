@@ -66,8 +66,8 @@ class BoardContext:
 
     tree: ResultsTree
     place: BoardPlace
-    frames: Frames
-    """All evidence, including judges that the suite does not count."""
+    frames: Frames | None
+    """All evidence, also of judges that the suite does not count; None on sites without human studies."""
     evidence: BoardEvidence
     infos: Sequence[PlayerInfo]
     cells: Mapping[str, Mapping[str, CellSummary]]

@@ -78,7 +78,7 @@ def study_report(tree: ResultsTree, place: StudyPlace, boards: Boards, catalog: 
     frames = []
     for suite, language in sorted(boards, key=lambda board: (board[0] != slug(place.suite), board)):
         board = boards[suite, language].frames
-        if language == slug(place.language) and has_judges(study.file, tree, board):
+        if board is not None and language == slug(place.language) and has_judges(study.file, tree, board):
             frames.append(board)
     return agreement_of(study_panel(study, tree, frames, catalog=catalog))
 

@@ -18,7 +18,8 @@ from bench.site.places import BoardPlace
 class Taken:
     """What is kept of a board's players."""
 
-    frames: Frames
+    frames: Frames | None
+    """None once nothing needs it any more."""
     players: tuple[PlayerSummary, ...]
     texts: dict[str, Scene]
     """What the sides were told, by scene: as the first player with it has it."""
