@@ -53,6 +53,11 @@ def read_items(path: Path, root: Path) -> list[Item]:
     return items
 
 
+def first_version(character: str) -> str:
+    """The id of the card that ``character`` corrects, such as ``baba-yaga`` of ``baba-yaga-2``; or itself."""
+    return re.sub(r"-[0-9]+$", "", character)
+
+
 def read_probes(folder: Path, character: str, root: Path) -> list[Item]:
     """The probes of one character: the tables [[probe]] of ``<character>.toml``, in the folder ``root``.
 
@@ -61,7 +66,7 @@ def read_probes(folder: Path, character: str, root: Path) -> list[Item]:
     that names file and line.
     """
     path = folder / f"{character}.toml"
-    first = folder / f"{re.sub(r'-[0-9]+$', '', character)}.toml"
+    first = folder / f"{first_version(character)}.toml"
     if first.is_file() and not path.is_file():
         path = first
     shared = read_toml(folder / "_shared.toml", root=root).get("patterns", {})

@@ -9,7 +9,7 @@ from typing import Any, TypeVar, cast
 
 import click
 
-from bench.cli.options import Number, Places, complete_models, complete_suites
+from bench.cli.options import ONLY_LANGUAGE, Number, Places, complete_models, complete_suites, naming
 from bench.errors import UserError
 from bench.records import MOST_REPEATS
 from bench.run.prices import Spending
@@ -18,6 +18,7 @@ from bench.run.shards import Shard
 F = TypeVar("F", bound=Callable[..., Any])
 
 RUN_PLAYERS = "A player, by its name in models.toml (repeatable). Default: the suite's players."
+RUN_JUDGES = "A judge, by its name in models.toml (repeatable). Default: the suite's judges."
 JUDGED_PLAYERS = "Only this player's conversations (repeatable). Default: every player with results."
 
 
@@ -54,22 +55,13 @@ def asking(players: str) -> Callable[[F], F]:
     The command gets ``suite`` and the fields of :class:`bench.run.jobs.Part`.
     """
 
-    def name(long: str, short: str, text: str) -> Callable[[F], F]:
-        return click.option(
-            f"--{long}",
-            f"-{short}",
-            f"{long}s",
-            multiple=True,
-            metavar=short.upper(),
-            help=text,
-            shell_complete=None if long == "language" else complete_models,
-        )
-
     options = (
         click.argument("suite", metavar="SUITE", shell_complete=complete_suites),
-        name("language", "l", "Only this language (repeatable)."),
-        name("player", "p", players),
-        name("judge", "j", "A judge, by its name in models.toml (repeatable). Default: the suite's judges."),
+        naming("language", "l", ONLY_LANGUAGE),
+        naming("player", "p", players),
+        naming(
+            "judge", "j", "A judge, by its name in models.toml (repeatable). Default: the suite's judges."
+        ),
         click.option("--retry-failed", is_flag=True, help="Retry recorded failures, whatever the cause."),
         click.option(
             "--refresh-stale",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bench.cli.options import Places, complete_cards, complete_models, places
+from bench.cli.options import Places, complete_cards, naming, places
 from bench.errors import UserError
 
 if TYPE_CHECKING:
@@ -40,33 +40,9 @@ LANGUAGE = click.option(
 )
 @click.option("--replace", is_flag=True, help="Replace a card that has this id.")
 @click.option("--suite", default="", metavar="NAME", help="Also write a suite with these cards.")
-@click.option(
-    "--player",
-    "-p",
-    "players",
-    multiple=True,
-    metavar="P",
-    shell_complete=complete_models,
-    help="With --suite: a player.",
-)
-@click.option(
-    "--judge",
-    "-j",
-    "judges",
-    multiple=True,
-    metavar="J",
-    shell_complete=complete_models,
-    help="With --suite: a judge.",
-)
-@click.option(
-    "--situation",
-    "-s",
-    "situations",
-    multiple=True,
-    metavar="S",
-    shell_complete=complete_cards,
-    help="With --suite (default: all).",
-)
+@naming("player", "p", "With --suite: a player.")
+@naming("judge", "j", "With --suite: a judge.")
+@naming("situation", "s", "With --suite (default: all).")
 @click.option(
     "--max-turns", type=click.IntRange(1), metavar="N", help="With --suite: cut situations to N turns."
 )

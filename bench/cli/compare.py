@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bench.cli.asking import JUDGED_PLAYERS, arguments, asking, check_answered, in_batches, kept, spending
-from bench.cli.options import Number, Places, complete_suites, places
+from bench.cli.options import ONLY_LANGUAGE, Number, Places, complete_suites, naming, places
 from bench.cli.output import listing, print_json
 from bench.records import Usage, canonical
 from bench.run.prices import Spending
@@ -174,9 +174,7 @@ def _plan_lines(plan: dict[str, Any]) -> list[str]:
 
 @click.command()
 @click.argument("suite", metavar="SUITE", shell_complete=complete_suites)
-@click.option(
-    "--language", "-l", "languages", multiple=True, metavar="L", help="Only this language (repeatable)."
-)
+@naming("language", "l", ONLY_LANGUAGE)
 @click.option("--criterion", default="mean", show_default=True, help="Rate by this criterion alone.")
 @click.option(
     "--judges-as",

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from bench.boards.costs import CostRow, Part, Took, comparison_cost_rows, cost_rows, total, totals
-from bench.cli.options import Places, complete_models, complete_suites, places
+from bench.cli.options import ONLY_LANGUAGE, Places, complete_suites, naming, places
 from bench.errors import UserError
 from bench.records import canonical
 from bench.results import ResultsTree
@@ -28,18 +28,8 @@ _TOTALS: dict[str, Callable[[Part], str]] = {
 
 @click.command()
 @click.argument("suite_name", metavar="[SUITE]", shell_complete=complete_suites, required=False)
-@click.option(
-    "--language", "-l", "languages", multiple=True, metavar="L", help="Only this language (repeatable)."
-)
-@click.option(
-    "--player",
-    "-p",
-    "players",
-    multiple=True,
-    metavar="P",
-    shell_complete=complete_models,
-    help="Only this player (repeatable).",
-)
+@naming("language", "l", ONLY_LANGUAGE)
+@naming("player", "p", "Only this player (repeatable).")
 @click.option(
     "--format", "form", type=click.Choice(["table", "json", "csv"]), default="table", show_default=True
 )

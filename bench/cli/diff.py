@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bench.cli.options import Places, complete_suites, places
+from bench.cli.options import ONLY_LANGUAGE, Places, complete_suites, naming, places
 from bench.cli.output import listing
 from bench.errors import UserError
 
@@ -28,9 +28,7 @@ _SHOWN = 10
     shell_complete=complete_suites,
     help="Compare with this suite, an older version.",
 )
-@click.option(
-    "--language", "-l", "languages", multiple=True, metavar="L", help="Only this language (repeatable)."
-)
+@naming("language", "l", ONLY_LANGUAGE)
 @listing("text")
 @places
 def diff(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bench.cli.options import Own, Places, complete_suites, places, rescoring
+from bench.cli.options import ONLY_LANGUAGE, Own, Places, complete_suites, naming, places, rescoring
 from bench.cli.output import form_of, forms, listing, print_json
 from bench.cli.output import write as write_text
 from bench.errors import UserError
@@ -23,9 +23,7 @@ BOARD_FORMS = ("table", "csv", "json", *WRITERS)
 
 @click.command()
 @click.argument("suite_name", metavar="SUITE", shell_complete=complete_suites)
-@click.option(
-    "--language", "-l", "languages", multiple=True, metavar="L", help="Only this language (repeatable)."
-)
+@naming("language", "l", ONLY_LANGUAGE)
 @forms(*BOARD_FORMS)
 @click.option("--write", is_flag=True, help="Also write board.json to the results tree.")
 @click.option(

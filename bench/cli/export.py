@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bench.cli.cards import export_card_command
-from bench.cli.options import Places, complete_suites, places, private_option
+from bench.cli.options import ONLY_LANGUAGE, Places, complete_suites, naming, places, private_option
 from bench.cli.output import form_of
 from bench.errors import UserError
 
@@ -49,9 +49,7 @@ class Export(click.Command):
 @click.option(
     "--licence", default="", metavar="NAME", help="hf-dataset: licence of the data, such as CC-BY-4.0."
 )
-@click.option(
-    "--language", "-l", "languages", multiple=True, metavar="L", help="Only this language (repeatable)."
-)
+@naming("language", "l", ONLY_LANGUAGE)
 @click.option(
     "--table",
     "name",

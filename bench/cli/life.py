@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import click
 
-from bench.cli.options import Places, complete_models, complete_suites, places
+from bench.cli.options import ONLY_LANGUAGE, Places, complete_models, complete_suites, naming, places
 from bench.tables import printable
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -20,14 +20,7 @@ def _reasoned(command: F) -> F:
             "--date", "day", default="", metavar="DATE", help="Date of the change (default: today)."
         ),
         click.option("--reason", required=True, metavar="TEXT", help="Reason, published with the board."),
-        click.option(
-            "--language",
-            "-l",
-            "languages",
-            multiple=True,
-            metavar="L",
-            help="Only this language (repeatable).",
-        ),
+        naming("language", "l", ONLY_LANGUAGE),
     ):
         command = option(command)
     return command

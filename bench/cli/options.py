@@ -178,6 +178,23 @@ def complete_models(ctx: click.Context, param: click.Parameter, incomplete: str)
     return []
 
 
+ONLY_LANGUAGE = "Only this language (repeatable)."
+
+
+def naming(long: str, short: str, text: str) -> Callable[[F], F]:
+    """An option that takes several names: of ``--player``, the command gets ``players``."""
+    completions = {"language": None, "situation": complete_cards}
+    return click.option(
+        f"--{long}",
+        f"-{short}",
+        f"{long}s",
+        multiple=True,
+        metavar=short.upper(),
+        help=text,
+        shell_complete=completions.get(long, complete_models),
+    )
+
+
 def _checked_path(name: str, value: str) -> Path:
     """The path given with ``--name``.
 

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from bench.cli.asking import arguments, spending
-from bench.cli.options import Places, complete_models, complete_suites, places
+from bench.cli.options import Places, complete_models, complete_suites, naming, places
 from bench.cli.output import listing, print_json
 from bench.cli.run_display import RunDisplay, print_report
 from bench.cli.stopping import stoppable, stopped_by_budget
@@ -19,16 +19,8 @@ from bench.run.prices import Spending
 @click.argument("suite", metavar="SUITE", shell_complete=complete_suites)
 @click.argument("first", metavar="A", shell_complete=complete_models)
 @click.argument("second", metavar="B", shell_complete=complete_models)
-@click.option("--language", "-l", "languages", multiple=True, metavar="L", help="Only this language.")
-@click.option(
-    "--judge",
-    "-j",
-    "judges",
-    multiple=True,
-    metavar="J",
-    shell_complete=complete_models,
-    help="Default: the suite's judges.",
-)
+@naming("language", "l", "Only this language.")
+@naming("judge", "j", "Default: the suite's judges.")
 @listing("text")
 @spending
 @places

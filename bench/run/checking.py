@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from bench.catalog import Catalog, Model, Provider, load_catalog
 from bench.errors import CatalogError, each
-from bench.items import read_probes
+from bench.items import first_version, read_probes
 from bench.prompts import PromptSet
 from bench.protocol_facts import facts_of
 from bench.protocols import protocol_for
@@ -226,14 +226,15 @@ def _check_protocols(
 def _check_new_probes(layers: Sequence[Path], report: CheckReport) -> None:
     """Check the probes of cards that no suite of probes plays yet."""
     played = {
-        (language, re.sub(r"-[0-9]+$", "", name))
-        for path in (path for layer in layers for path in (layer / PROBES).glob("*.toml"))
+        (language, first_version(name))
+        for layer in layers
+        for path in (layer / PROBES).glob("*.toml")
         for language, selection in _languages(path).items()
         for name in _list(selection, "characters")
     }
     for layer in layers:
         for path in sorted((layer / PROBES).glob("*/*.toml")):
-            card = (path.parent.name, re.sub(r"-[0-9]+$", "", path.stem))
+            card = (path.parent.name, first_version(path.stem))
             if card not in played and not path.stem.startswith("_") and str(path) not in report.faulty():
                 try:
                     each(probe_in, read_probes(path.parent, path.stem, layer))
