@@ -146,6 +146,7 @@ def _study(
     where: Places,
 ) -> Panel:
     from bench.agreement.study import study_panel
+    from bench.boards.loading import catalog_of
     from bench.results.studies import load_study, studies
     from bench.scores.frame import load
 
@@ -166,8 +167,7 @@ def _study(
             raise UserError(
                 f"no results of suite {frames.suite!r} in language {language!r}", where=str(where.results)
             )
-    catalog = where.catalog() if where.models.exists() else None
-    return study_panel(study, tree, boards, refusals=refusals, catalog=catalog)
+    return study_panel(study, tree, boards, refusals=refusals, catalog=catalog_of(where.models))
 
 
 def _table(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from bench.cli.common import whole_number
 from bench.cli.options import Places, complete_suites, places
 from bench.cli.output import form_of, forms, write
 from bench.records import MOST_REPEATS
@@ -15,7 +16,6 @@ from bench.results import ResultsTree
 from bench.tables import WRITERS, printable, steerless, text_table, titled
 
 if TYPE_CHECKING:
-    from bench.catalog import Catalog
     from bench.scores.analyses.report import Analysis
 
 FORMS = ("text", "json", *WRITERS)
@@ -35,12 +35,7 @@ FORMS = ("text", "json", *WRITERS)
     help="A suite of the same players with another interrogator or other judges (repeatable).",
 )
 @click.option("--again", metavar="DIR", help="A second results tree, from another run of the suite.")
-@click.option(
-    "--repeat",
-    type=click.IntRange(2, MOST_REPEATS),
-    metavar="N",
-    help="Compare with repeat N, which `bench run --repeat N` makes.",
-)
+@whole_number("--repeat", "Compare with repeat N, which `bench run --repeat N` makes.", 2, MOST_REPEATS)
 @places
 def analyse(
     suite_name: str,
@@ -59,7 +54,7 @@ def analyse(
     user, length by turn, truncation), variety of questions and repeat runs. A figure that does not exist is
     empty (null in JSON), and its row says why.
     """
-    from bench.boards.loading import all_suites, load_board
+    from bench.boards.loading import all_suites, catalog_of, load_board
     from bench.records import canonical
     from bench.scores.analyses.preference import judge_models
     from bench.scores.analyses.report import Material, report
@@ -79,7 +74,7 @@ def analyse(
             frames=frames,
             turns=turns_of(chain.from_iterable(talks.values())),
             measures=[player_measures(player, held) for player, held in talks.items()],
-            judges=judge_models(frames, _catalog(where)),
+            judges=judge_models(frames, catalog_of(where.models)),
             scenes=loaded.scenes,
             others={name: load_board(tree, name, language, prompts=suites).frames for name in swaps},
             again=load_board(second, suite_name, language, prompts=suites).frames if second else None,
@@ -87,18 +82,13 @@ def analyse(
         only,
     )
     if form == "json":
-        write(canonical(made.model_dump(mode="json")), output)
-        return
-    if form in WRITERS:
-        write("\n".join(_document(analysis, form) for analysis in made.analyses if analysis.rows), output)
-        return
-    head = f"{made.suite}, {made.language}, version {made.version}, judged by {', '.join(made.judges)}\n"
-    write(steerless(head) + "".join(f"\n{_text(analysis)}" for analysis in made.analyses), output)
-
-
-def _catalog(where: Places) -> Catalog | None:
-    """models.toml if it exists: without it, only the judges' families are unknown."""
-    return where.catalog() if where.models.exists() else None
+        text = canonical(made.model_dump(mode="json"))
+    elif form in WRITERS:
+        text = "\n".join(_document(analysis, form) for analysis in made.analyses if analysis.rows)
+    else:
+        head = f"{made.suite}, {made.language}, version {made.version}, judged by {', '.join(made.judges)}\n"
+        text = steerless(head) + "".join(f"\n{_text(analysis)}" for analysis in made.analyses)
+    write(text, output)
 
 
 def _text(analysis: Analysis) -> str:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
 import click
 
 from bench.cli.annotate_text import print_import, print_sample, print_status
-from bench.cli.common import Suggesting
+from bench.cli.common import Suggesting, together, whole_number
 from bench.cli.options import Places, complete_suites, places, private_option
 from bench.cli.output import listing
 from bench.errors import UserError
@@ -23,8 +22,6 @@ if TYPE_CHECKING:
     from bench.annotate.label_studio import Project
     from bench.annotate.reading import Reading
     from bench.results.studies import StudyFile
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 study_option = click.option(
     "--study", required=True, metavar="NAME", help="Name of a study in results/human/."
@@ -44,18 +41,16 @@ server_option = click.option(
 new_option = click.option(
     "--new-annotators", is_flag=True, help="Nobody in these files has rated in this study before."
 )
-
-
-def server_options(command: F) -> F:
-    """The options --url and --token-env."""
-    command = click.option("--url", required=True, metavar="URL", help="Address of Label Studio.")(command)
-    return click.option(
+server_options = together(
+    click.option(
         "--token-env",
         default="LABEL_STUDIO_API_KEY",
         show_default=True,
         metavar="NAME",
         help="Variable, in the environment or .env, that holds the access token.",
-    )(command)
+    ),
+    click.option("--url", required=True, metavar="URL", help="Address of Label Studio."),
+)
 
 
 @click.group(cls=Suggesting)
@@ -71,17 +66,10 @@ def annotate() -> None:
 @click.argument("suite_name", metavar="SUITE", shell_complete=complete_suites)
 @click.option("--language", "-l", required=True, metavar="L", help="Language of the conversations.")
 @click.option("--study", required=True, metavar="NAME", help="Name of the new study.")
-@click.option(
-    "--size",
-    type=click.IntRange(1),
-    metavar="N",
-    help="Number of conversations (default: 250, in Russian 265).",
-)
-@click.option(
+@whole_number("--size", "Number of conversations (default: 250, in Russian 265).")
+@whole_number(
     "--within-player",
-    type=click.IntRange(1),
-    metavar="N",
-    help="Draw N at random from each player's conversations; boards then show human-calibrated scores.",
+    "Draw N at random from each player's conversations; boards then show human-calibrated scores.",
 )
 @click.option(
     "--seed",
@@ -204,14 +192,7 @@ def _project(study: str, private: bool, where: Places) -> Project:
 @annotate.command()
 @study_option
 @server_options
-@click.option(
-    "--annotators",
-    type=click.IntRange(1),
-    default=5,
-    show_default=True,
-    metavar="N",
-    help="How many people rate each conversation.",
-)
+@whole_number("--annotators", "How many people rate each conversation.", default=5)
 @private_option
 @places
 def push(study: str, url: str, token_env: str, annotators: int, private: bool, where: Places) -> None:
@@ -323,11 +304,10 @@ def _merge(
 
     report = None
     if reading.entries:
-        entries = reading.entries
         report = merge(
             where.results,
             file,
-            entries,
+            reading.entries,
             origin="label-studio",
             server=server,
             new_annotators=new_annotators,

@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from decimal import Decimal, InvalidOperation
 from functools import wraps
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
 import click
 
+from bench.cli.common import F, gathered, together, whole_number
 from bench.cli.options import ONLY_LANGUAGE, Number, Places, complete_models, complete_suites, naming
 from bench.errors import UserError
 from bench.records import MOST_REPEATS
 from bench.run.prices import Spending
 from bench.run.shards import Shard
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 RUN_PLAYERS = "A player, by its name in models.toml (repeatable). Default: the suite's players."
 RUN_JUDGES = "A judge, by its name in models.toml (repeatable). Default: the suite's judges."
@@ -54,14 +53,11 @@ def asking(players: str) -> Callable[[F], F]:
 
     The command gets ``suite`` and the fields of :class:`bench.run.jobs.Part`.
     """
-
-    options = (
+    return together(
         click.argument("suite", metavar="SUITE", shell_complete=complete_suites),
         naming("language", "l", ONLY_LANGUAGE),
         naming("player", "p", players),
-        naming(
-            "judge", "j", "A judge, by its name in models.toml (repeatable). Default: the suite's judges."
-        ),
+        naming("judge", "j", RUN_JUDGES),
         click.option("--retry-failed", is_flag=True, help="Retry recorded failures, whatever the cause."),
         click.option(
             "--refresh-stale",
@@ -74,55 +70,48 @@ def asking(players: str) -> Callable[[F], F]:
             help="Only part K of N, to share the work among machines. Merge the results by copying them into"
             " one folder.",
         ),
-        click.option(
+        whole_number(
             "--repeat",
-            type=click.IntRange(1, MOST_REPEATS),
-            metavar="N",
-            help="Only repeat N of every scene: an independent sample with its own records. N can be one more"
-            " than the suite's `repeats`; `bench analyse --repeat N` compares it with the first.",
-        ),
-    )
-    return lambda command: _with_options(command, options)
-
-
-def interrogator(command: F) -> F:
-    """Add --interrogator."""
-    text = "Use this model of models.toml instead of the suite's interrogator. Results with the suite's own"
-    text += " then count as made with other settings."
-    return click.option(
-        "--interrogator", metavar="MODEL", shell_complete=complete_models, default="", help=text
-    )(command)
-
-
-def spending(command: F) -> F:
-    """Add --max-cost, --allow-unknown-price and --no-cache; the command gets them as one ``limits``."""
-    options = (
-        click.option(
-            "--max-cost",
-            type=Dollars(),
-            envvar="DRAMATURG_MAX_COST",
-            show_envvar=True,
-            help="Send no further calls once this much is spent; exit with status 3. Calls in flight finish"
-            " and count; free calls are still sent.",
-        ),
-        click.option(
-            "--allow-unknown-price",
-            is_flag=True,
-            help="With --max-cost: also call models without a price, whose cost is not counted.",
-        ),
-        click.option(
-            "--no-cache", is_flag=True, help="Ignore the response cache: ask again and store nothing."
+            "Only repeat N of every scene: an independent sample with its own records. N can be one more than"
+            " the suite's `repeats`; `bench analyse --repeat N` compares it with the first.",
+            most=MOST_REPEATS,
         ),
     )
 
-    @wraps(command)
-    def wrapper(*args: Any, **kwargs: Any) -> Any:
-        limits = Spending(
-            kwargs.pop("max_cost"), not kwargs.pop("no_cache"), kwargs.pop("allow_unknown_price")
-        )
-        return command(*args, limits=limits, **kwargs)
 
-    return _with_options(cast(F, wrapper), options)
+interrogator = click.option(
+    "--interrogator",
+    metavar="MODEL",
+    shell_complete=complete_models,
+    default="",
+    help="Use this model of models.toml instead of the suite's interrogator. Results with the suite's own"
+    " then count as made with other settings.",
+)
+
+
+def _limits(max_cost: Decimal | None, no_cache: bool, allow_unknown_price: bool) -> Spending:
+    return Spending(max_cost, not no_cache, allow_unknown_price)
+
+
+spending = gathered(
+    "limits",
+    _limits,
+    click.option(
+        "--max-cost",
+        type=Dollars(),
+        envvar="DRAMATURG_MAX_COST",
+        show_envvar=True,
+        help="Send no further calls once this much is spent; exit with status 3. Calls in flight finish and"
+        " count; free calls are still sent.",
+    ),
+    click.option(
+        "--allow-unknown-price",
+        is_flag=True,
+        help="With --max-cost: also call models without a price, whose cost is not counted.",
+    ),
+    click.option("--no-cache", is_flag=True, help="Ignore the response cache: ask again and store nothing."),
+)
+"""Adds --max-cost, --allow-unknown-price and --no-cache; the command gets them as one ``limits``."""
 
 
 def in_batches(command: F) -> F:
@@ -130,7 +119,17 @@ def in_batches(command: F) -> F:
 
     Goes below :func:`asking` and :func:`spending`, whose options it checks.
     """
-    options = (
+
+    @wraps(command)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        if kwargs["reparse"] and (kwargs["batch"] or kwargs["shard"]):
+            raise click.UsageError("--reparse makes no calls: leave --batch and --shard out")
+        if kwargs["batch"] and not kwargs["limits"].cached:
+            hint = "leave --no-cache out"
+            raise click.UsageError(f"--batch delivers answers through the response cache: {hint}")
+        return command(*args, **kwargs)
+
+    return together(
         click.option("--reparse", is_flag=True, help="Re-parse stored replies; makes no API calls."),
         click.option("--batch", is_flag=True, help="Use the judges' Batch APIs: cheaper, within 24 hours."),
         click.option(
@@ -142,18 +141,7 @@ def in_batches(command: F) -> F:
             metavar="SECONDS",
             help="With --batch: polling interval in seconds.",
         ),
-    )
-
-    @wraps(command)
-    def wrapper(*args: Any, **kwargs: Any) -> Any:
-        if kwargs["reparse"] and (kwargs["batch"] or kwargs["shard"]):
-            raise click.UsageError("--reparse makes no calls: leave --batch and --shard out")
-        if kwargs["batch"] and not kwargs["limits"].cached:
-            hint = "leave --no-cache out"
-            raise click.UsageError(f"--batch delivers answers through the response cache: {hint}")
-        return command(*args, **kwargs)
-
-    return _with_options(cast(F, wrapper), options)
+    )(cast(F, wrapper))
 
 
 def kept(batch: bool) -> str:
@@ -180,9 +168,3 @@ def arguments(where: Places, limits: Spending) -> dict[str, Any]:
         "prompts": where.layers,
         "cache": where.cache if limits.cached else None,
     }
-
-
-def _with_options(command: F, options: tuple[Callable[[F], F], ...]) -> F:
-    for option in reversed(options):
-        command = option(command)
-    return command

@@ -31,13 +31,16 @@ def audit(suite_name: str | None, form: str, strict: bool, where: Places) -> Non
     """
     from bench.audit import audit_tree
     from bench.audit.findings import text_lines
-    from bench.boards.loading import all_suites
+    from bench.boards.loading import all_suites, catalog_of
     from bench.records import canonical
     from bench.tables import printable
 
-    catalog = where.catalog() if where.models.exists() else None
     report = audit_tree(
-        where.evidence(suite_name), all_suites(where.layers), catalog, suite=suite_name, strict=strict
+        where.evidence(suite_name),
+        all_suites(where.layers),
+        catalog_of(where.models),
+        suite=suite_name,
+        strict=strict,
     )
     if form == "json":
         click.echo(canonical(report.plain()), nl=False)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bench.cli.common import whole_number
 from bench.cli.options import Places, complete_cards, naming, places
 from bench.errors import UserError
 
@@ -27,13 +28,8 @@ LANGUAGE = click.option(
 @click.option("--licence", default="", metavar="NAME", help="Licence of the card; without one it is private.")
 @click.option("--source", default="", metavar="TEXT", help="Where it comes from (default: its creator).")
 @click.option("--summary", default="", metavar="TEXT", help="The line that the interrogator reads.")
-@click.option(
-    "--greeting",
-    type=click.IntRange(0, 999),
-    default=0,
-    show_default=True,
-    metavar="N",
-    help="Greeting to use: 0 is the first message, 1 and up are the alternatives.",
+@whole_number(
+    "--greeting", "Greeting to use: 0 is the first message, 1 and up are the alternatives.", 0, 999, default=0
 )
 @click.option(
     "--instructions", is_flag=True, help="Also use its system prompt, post-history instructions and note."
@@ -43,9 +39,7 @@ LANGUAGE = click.option(
 @naming("player", "p", "With --suite: a player.")
 @naming("judge", "j", "With --suite: a judge.")
 @naming("situation", "s", "With --suite (default: all).")
-@click.option(
-    "--max-turns", type=click.IntRange(1), metavar="N", help="With --suite: cut situations to N turns."
-)
+@whole_number("--max-turns", "With --suite: cut situations to N turns.")
 @places
 def import_card_command(
     files: tuple[Path, ...],

@@ -1,12 +1,18 @@
-"""What all commands share: --quiet and --verbose, NO_COLOR, and suggestions for mistyped commands."""
+"""What all commands share: --quiet and --verbose, NO_COLOR, suggestions for mistyped commands, and shapes of
+options."""
 
 from __future__ import annotations
 
 import difflib
 import os
-from typing import Any
+from collections.abc import Callable
+from functools import reduce, wraps
+from inspect import signature
+from typing import Any, TypeVar, cast
 
 import click
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 _given: set[str] = set()
 
@@ -78,6 +84,49 @@ def colour(ctx: click.Context) -> None:
     """No colours where the environment variable NO_COLOR is set."""
     if os.environ.get("NO_COLOR"):
         ctx.color = False
+
+
+def together(*options: Callable[[Any], Any]) -> Callable[[F], F]:
+    """One decorator that adds ``options``, which --help lists in this order."""
+
+    def add(command: F) -> F:
+        return reduce(lambda made, option: option(made), reversed(options), command)
+
+    return add
+
+
+def gathered(name: str, make: Callable[..., object], *options: Callable[[Any], Any]) -> Callable[[F], F]:
+    """Add ``options``; the command gets what ``make`` makes of their values, as its argument ``name``."""
+
+    def add(command: F) -> F:
+        @wraps(command)
+        def wrapper(*args: Any, **kwargs: Any) -> Any:
+            values = {key: kwargs.pop(key) for key in signature(make).parameters}
+            return command(*args, **{name: make(**values)}, **kwargs)
+
+        return together(*options)(cast(F, wrapper))
+
+    return add
+
+
+def whole_number(
+    flag: str,
+    text: str,
+    least: int = 1,
+    most: int | None = None,
+    *,
+    default: int | None = None,
+    unit: str = "N",
+) -> Callable[[F], F]:
+    """An option that takes a whole number."""
+    return click.option(
+        flag,
+        type=click.IntRange(least, most),
+        default=default,
+        show_default=default is not None,
+        metavar=unit,
+        help=text,
+    )
 
 
 class Suggesting(click.Group):

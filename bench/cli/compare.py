@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from bench.cli.asking import JUDGED_PLAYERS, arguments, asking, check_answered, in_batches, kept, spending
-from bench.cli.options import ONLY_LANGUAGE, Number, Places, complete_suites, naming, places
+from bench.cli.common import together, whole_number
+from bench.cli.options import (
+    ONLY_LANGUAGE,
+    Number,
+    Places,
+    check_one_language,
+    complete_suites,
+    naming,
+    places,
+)
 from bench.cli.output import listing, print_json
 from bench.records import Usage, canonical
 from bench.run.prices import Spending
@@ -19,33 +27,23 @@ if TYPE_CHECKING:
     from bench.boards.comparing import CompareJob
     from bench.scores.robust import JudgesAs
 
-CHOOSING = (
-    click.option(
+choosing = together(
+    whole_number(
         "--neighbours",
-        type=click.IntRange(1, 10_000),
+        "Compare players within K ranks of each other, and every fifth pair at random.",
+        most=10_000,
         default=3,
-        show_default=True,
-        metavar="K",
-        help="Compare players within K ranks of each other, and every fifth pair at random.",
+        unit="K",
     ),
-    click.option(
+    whole_number(
         "--most",
-        type=click.IntRange(1, 10_000_000),
-        metavar="N",
-        help="At most N comparisons per judge. Default: all pairs of neighbours in all scenes.",
+        "At most N comparisons per judge. Default: all pairs of neighbours in all scenes.",
+        most=10_000_000,
     ),
     click.option("--rotate", is_flag=True, help="Judges take turns: one judge for each comparison."),
-    click.option(
-        "--seed", type=click.IntRange(0), default=0, show_default=True, metavar="N", help="Random seed."
-    ),
+    whole_number("--seed", "Random seed.", 0, default=0),
 )
-
-
-def choosing(command: Any) -> Any:
-    """Add the options that say which pairs are compared."""
-    for option in reversed(CHOOSING):
-        command = option(command)
-    return command
+"""Adds the options that say which pairs are compared."""
 
 
 @click.command()
@@ -76,9 +74,10 @@ def compare(suite: str, reparse: bool, batch: bool, limits: Spending, where: Pla
 
     if batch and options["width"] is not None:
         raise click.UsageError("--batch chooses all pairs at once: leave --width out")
-    ways: dict[str, Any] = {"reparse": reparse, "batch": batch}
     with stoppable(kept(batch)), RunDisplay() as display:
-        report = compare_suite(suite, **options, **ways, **arguments(where, limits), listener=display)
+        report = compare_suite(
+            suite, reparse=reparse, batch=batch, **options, **arguments(where, limits), listener=display
+        )
     if reparse:
         for name, (seen, changed) in report.reparsed.items():
             click.echo(f"{name}: {seen} comparisons re-parsed, {changed} changed")
@@ -217,10 +216,7 @@ def rating(
     if not chosen:
         hint = f"Have judges compare its players: `bench compare {suite}`."
         raise UserError(f"no comparisons of suite {suite!r}", where=str(where.results), hint=hint)
-    if form == "json" and len(chosen) > 1:
-        raise UserError(
-            "json holds only one language", hint=f"Choose it with --language: {', '.join(chosen)}."
-        )
+    check_one_language(form, chosen, chosen)
     for language in chosen:
         made = load_rating(
             tree,
@@ -234,77 +230,3 @@ def rating(
         if form == "table" and (defined := suites.get(suite)) and defined.entry.demonstration:
             click.echo("A demonstration: these ratings say nothing about role play.")
         click.echo(canonical(made.model_dump(mode="json")) if form == "json" else rating_text(made), nl=False)
-
-
-@click.command("comparisons")
-@click.argument("path", metavar="FILE", type=click.Path(exists=True, path_type=Path))
-@click.option("--name", required=True, metavar="NAME", help="Name of the table, such as other-bench.")
-@click.option("--title", required=True, metavar="TEXT", help="Title of the benchmark, as pages show it.")
-@click.option(
-    "--language", "-l", required=True, metavar="L", help="Language of the conversations, such as ja."
-)
-@click.option("--url", required=True, metavar="URL", help="Page of the project that published the verdicts.")
-@click.option("--commit", required=True, metavar="C", help="Its commit, version, or date of the download.")
-@click.option("--licence", required=True, metavar="NAME", help="Licence of the verdicts, such as MIT.")
-@click.option(
-    "--first",
-    default="model_a",
-    show_default=True,
-    metavar="COLUMN",
-    help="Column of the player shown first.",
-)
-@click.option(
-    "--second",
-    default="model_b",
-    show_default=True,
-    metavar="COLUMN",
-    help="Column of the player shown second.",
-)
-@click.option(
-    "--winner",
-    default="winner",
-    show_default=True,
-    metavar="COLUMN",
-    help="Column that says a, b or tie, or the winner's name.",
-)
-@click.option("--margin", metavar="COLUMN", help="Column of signed whole numbers, in place of --winner.")
-@click.option(
-    "--scene",
-    default="question_id",
-    show_default=True,
-    metavar="COLUMN",
-    help="Column of the scene or question.",
-)
-@click.option(
-    "--judge", "-j", default="judge", show_default=True, metavar="COLUMN", help="Column of the judges."
-)
-@click.option("--one-judge", metavar="NAME", help="The only judge, if the table has no column of judges.")
-@click.option("--order-unknown", is_flag=True, help="The first player was not always the one shown first.")
-@click.option("--replace", is_flag=True, help="Replace the table that has this name.")
-@places
-def import_comparisons(
-    path: Path, name: str, replace: bool, order_unknown: bool, where: Places, **rest: Any
-) -> None:
-    """Import pairwise judgements of another project.
-
-    FILE has a line for each verdict: .csv, .tsv, .jsonl or .parquet, also .gz. Only these figures are kept,
-    in results/compared/NAME/, with their source. `bench rating NAME` rates the players. If anything is
-    wrong, nothing is written.
-    """
-    from bench.interop.comparison_import import ComparedColumns, import_comparisons
-    from bench.results.compared import compared_folder
-    from bench.suites import suite_files
-
-    names = ("first", "second", "winner", "margin", "scene", "judge", "one_judge")
-    about = {key: rest[key] for key in ("title", "language", "url", "commit", "licence")}
-    table = import_comparisons(
-        where.tree(),
-        path,
-        name,
-        ComparedColumns(**{key: rest[key] for key in names}),
-        about | {"order_known": not order_unknown},
-        suites=suite_files(where.layers) if where.prompts.is_dir() else (),
-        replace=replace,
-    )
-    click.echo(f"{len(table.lines)} comparisons in {compared_folder(where.tree(), name)}")
-    click.echo(f"Show the ratings: `bench rating {name}`")

@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bench.cli.options import ONLY_LANGUAGE, Places, complete_suites, naming, places
+from bench.cli.options import ONLY_LANGUAGE, Places, check_one_language, complete_suites, naming, places
 from bench.cli.output import listing
 from bench.errors import UserError
+from bench.tables import printable, shown, text_table
 
 if TYPE_CHECKING:
     from bench.boards.diff import BoardDiff, Move, PlayerMove
+    from bench.boards.past import Place
     from bench.boards.record_changes import PlayerChange
     from bench.scores.linking import VersionLink
 
@@ -64,10 +66,7 @@ def diff(
         where.evidence(against)
         found &= {code for name, code in tree.boards() if name == against}
     chosen = list(languages) or sorted(found)
-    if form == "json" and len(chosen) > 1:
-        raise UserError(
-            "json holds only one language", hint=f"Choose it with --language: {', '.join(sorted(found))}."
-        )
+    check_one_language(form, chosen, sorted(found))
     if not chosen:
         raise UserError("no language has results on both sides", where=suite)
     for code in chosen:
@@ -85,8 +84,6 @@ def diff(
 
 def diff_text(diff: BoardDiff) -> str:
     """The changes of a board as text."""
-    from bench.tables import printable
-
     since = f"{diff.since[:10]} ({diff.since_date[:10]}, {diff.since_title})"
     lines = [f"{diff.suite}, {diff.language}: since {since}"]
     for change in diff.players:
@@ -106,8 +103,6 @@ def diff_text(diff: BoardDiff) -> str:
 
 def link_text(link: VersionLink) -> str:
     """The link of two versions as text."""
-    from bench.tables import printable, shown, text_table
-
     title = printable(f"{link.newer} against {link.older}")
     notes = "".join(f"{printable(note)}.\n" for note in link.notes)
     if link.link is None:
@@ -138,8 +133,6 @@ def link_text(link: VersionLink) -> str:
 
 
 def _span(low: float | None, high: float | None) -> str:
-    from bench.tables import shown
-
     return shown(None) if low is None or high is None else f"{low:.2f} to {high:.2f}"
 
 
@@ -168,16 +161,12 @@ def _record_lines(change: PlayerChange) -> list[str]:
     return lines
 
 
-def _place_text(place: object) -> str:
-    from bench.boards.past import Place
-
-    assert isinstance(place, Place)
+def _place_text(place: Place) -> str:
     return "not scored" if place.score is None else f"rank {place.rank}, score {place.score:.2f}"
 
 
 def _moves_text(diff: BoardDiff) -> str:
     from bench.boards.diff import CAUSES
-    from bench.tables import shown, text_table
 
     used = [cause for cause in CAUSES if any(cause in move.causes for move in diff.moves)]
     heads = ["Player", "Rank then", "now", "Score then", "now", "Moved", *used]

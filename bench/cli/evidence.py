@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bench.cli.options import ONLY_LANGUAGE, Own, Places, complete_suites, naming, places, rescoring
+from bench.cli.options import (
+    ONLY_LANGUAGE,
+    Own,
+    Places,
+    check_one_language,
+    complete_suites,
+    naming,
+    places,
+    rescoring,
+)
 from bench.cli.output import form_of, forms, listing, print_json
 from bench.cli.output import write as write_text
 from bench.errors import UserError
@@ -95,10 +104,7 @@ def board(
             hint=f"Run it first: `bench run {suite_name}`.",
         )
     chosen = list(languages) or found
-    if form != "table" and len(chosen) > 1:
-        raise UserError(
-            f"{form} holds only one language", hint=f"Choose it with --language: {', '.join(found)}."
-        )
+    check_one_language(form, chosen, found)
     texts = []
     for language in chosen:
         if own.rescore:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
 import click
 
 from bench.cli.cards import import_card_command
-from bench.cli.common import Suggesting
-from bench.cli.compare import import_comparisons
+from bench.cli.common import F, Suggesting, together
 from bench.cli.options import Places, places
 from bench.errors import UserError
 from bench.suites import suite_files
@@ -22,9 +22,6 @@ def import_() -> None:
 
 
 import_.add_command(import_card_command)
-
-
-import_.add_command(import_comparisons)
 
 
 @import_.command("ping-pong-bench")
@@ -64,19 +61,18 @@ def ping_pong_bench(
     (`..._interrogator_Z.json`) go into one suite per interrogator, NAME-z; compare these with
     `bench analyse --swap-with`. Invalid data is skipped and reported with its file and place.
     """
-    from bench.boards.loading import all_suites
+    from bench.boards.loading import all_suites, catalog_of
     from bench.foreign import problem_lines
     from bench.interop.pingpong_files import Choice
     from bench.interop.pingpong_import import import_pingpong
 
-    catalog = where.catalog() if where.models.exists() else None
     report = import_pingpong(
         where.tree(),
         path,
         language=language,
         suite=suite_name,
         own_suites=frozenset(all_suites(where.layers)),
-        catalog=catalog,
+        catalog=catalog_of(where.models),
         choice=Choice(frozenset(judges), frozenset(interrogators)),
     )
     if not report.files and (judges or interrogators):
@@ -99,19 +95,95 @@ def ping_pong_bench(
         sys.exit(1)
 
 
+def column(flag: str, default: str, text: str, *letter: str) -> Callable[[F], F]:
+    """An option that names a column of a table."""
+    return click.option(flag, *letter, default=default, show_default=True, metavar="COLUMN", help=text)
+
+
+judge_columns = together(
+    column("--judge", "judge", "Column of the judges.", "-j"),
+    click.option("--one-judge", metavar="NAME", help="The only judge, if the table has no column of judges."),
+)
+
+
+def about_table(what: str, kind: str, *more: Callable[[Any], Any]) -> Callable[[F], F]:
+    """FILE, and the options that say what another project published in it; ``more`` come after --language."""
+    return together(
+        click.argument("path", metavar="FILE", type=click.Path(exists=True, path_type=Path)),
+        click.option(
+            "--name", required=True, metavar="NAME", help=f"Name of the {kind}, such as other-bench."
+        ),
+        click.option(
+            "--title", required=True, metavar="TEXT", help="Title of the benchmark, as pages show it."
+        ),
+        click.option(
+            "--language",
+            "-l",
+            required=True,
+            metavar="L",
+            help="Language of the conversations, such as ja.",
+        ),
+        *more,
+        click.option(
+            "--url", required=True, metavar="URL", help=f"Page of the project that published the {what}."
+        ),
+        click.option(
+            "--commit", required=True, metavar="C", help="Its commit, version, or date of the download."
+        ),
+        click.option("--licence", required=True, metavar="NAME", help=f"Licence of the {what}, such as MIT."),
+    )
+
+
+def _suites(where: Places) -> Collection[str]:
+    """Names that no imported table may have."""
+    return suite_files(where.layers) if where.prompts.is_dir() else ()
+
+
+@import_.command("comparisons")
+@about_table("verdicts", "table")
+@column("--first", "model_a", "Column of the player shown first.")
+@column("--second", "model_b", "Column of the player shown second.")
+@column("--winner", "winner", "Column that says a, b or tie, or the winner's name.")
+@click.option("--margin", metavar="COLUMN", help="Column of signed whole numbers, in place of --winner.")
+@column("--scene", "question_id", "Column of the scene or question.")
+@judge_columns
+@click.option("--order-unknown", is_flag=True, help="The first player was not always the one shown first.")
+@click.option("--replace", is_flag=True, help="Replace the table that has this name.")
+@places
+def comparisons(
+    path: Path, name: str, replace: bool, order_unknown: bool, where: Places, **rest: Any
+) -> None:
+    """Import pairwise judgements of another project.
+
+    FILE has a line for each verdict: .csv, .tsv, .jsonl or .parquet, also .gz. Only these figures are kept,
+    in results/compared/NAME/, with their source. `bench rating NAME` rates the players. If anything is
+    wrong, nothing is written.
+    """
+    from bench.interop.comparison_import import ComparedColumns, import_comparisons
+    from bench.results.compared import compared_folder
+
+    columns = {key: rest.pop(key) for key in ComparedColumns.__dataclass_fields__}
+    table = import_comparisons(
+        where.tree(),
+        path,
+        name,
+        ComparedColumns(**columns),
+        rest | {"order_known": not order_unknown},
+        suites=_suites(where),
+        replace=replace,
+    )
+    click.echo(f"{len(table.lines)} comparisons in {compared_folder(where.tree(), name)}")
+    click.echo(f"Show the ratings: `bench rating {name}`")
+
+
 @import_.command("scores")
-@click.argument("path", metavar="FILE", type=click.Path(exists=True, path_type=Path))
-@click.option("--name", required=True, metavar="NAME", help="Name of the board, such as other-bench.")
-@click.option("--title", required=True, metavar="TEXT", help="Title of the benchmark, as pages show it.")
-@click.option(
-    "--language", "-l", required=True, metavar="L", help="Language of the conversations, such as ja."
+@about_table(
+    "scores",
+    "board",
+    click.option(
+        "--scale", required=True, nargs=2, type=int, metavar="LOW HIGH", help="Lowest and highest score."
+    ),
 )
-@click.option(
-    "--scale", required=True, nargs=2, type=int, metavar="LOW HIGH", help="Lowest and highest score."
-)
-@click.option("--url", required=True, metavar="URL", help="Page of the project that published the scores.")
-@click.option("--commit", required=True, metavar="C", help="Its commit, version, or date of the download.")
-@click.option("--licence", required=True, metavar="NAME", help="Licence of the scores, such as MIT.")
 @click.option(
     "--licence-file",
     required=True,
@@ -122,9 +194,7 @@ def ping_pong_bench(
 @click.option("--conversations", metavar="URL", help="Page with the conversations (default: that of --url).")
 @click.option("--description", metavar="TEXT", help="A sentence about the benchmark (default: its counts).")
 @click.option("--changes", metavar="TEXT", help="What was done to the scores (default: copied as they are).")
-@click.option(
-    "--player", "-p", default="player", show_default=True, metavar="COLUMN", help="Column of the models."
-)
+@column("--player", "player", "Column of the models.", "-p")
 @click.option(
     "--scene",
     "scenes",
@@ -136,17 +206,12 @@ def ping_pong_bench(
 )
 @click.option("--character", metavar="COLUMN", help="With --situation, in place of --scene.")
 @click.option("--situation", metavar="COLUMN", help="With --character, in place of --scene.")
-@click.option(
-    "--judge", "-j", default="judge", show_default=True, metavar="COLUMN", help="Column of the judges."
-)
-@click.option("--one-judge", metavar="NAME", help="The only judge, if the table has no column of judges.")
-@click.option(
-    "--criterion", default="criterion", show_default=True, metavar="COLUMN", help="Column of the criteria."
-)
+@judge_columns
+@column("--criterion", "criterion", "Column of the criteria.")
 @click.option(
     "--no-criterion", is_flag=True, help="The table has only one criterion, and no column of criteria."
 )
-@click.option("--score", default="score", show_default=True, metavar="COLUMN", help="Column of the scores.")
+@column("--score", "score", "Column of the scores.")
 @click.option("--replace", is_flag=True, help="Replace the scores that have this name.")
 @places
 def scores(
@@ -173,32 +238,18 @@ def scores(
     if (character is None) != (situation is None):
         raise click.UsageError("--character and --situation go together.")
     grid = None if character is None or situation is None else (character, situation)
-    columns = TableColumns(
-        player=rest["player"],
-        scene=scenes,
-        grid=grid,
-        judge=rest["judge"],
-        one_judge=rest["one_judge"],
-        criterion=None if no_criterion else rest["criterion"],
-        score=rest["score"],
-    )
-    about = {
-        key: rest[key]
-        for key in (
-            "title",
-            "description",
-            "language",
-            "url",
-            "commit",
-            "licence",
-            "changes",
-            "conversations",
-            "scale",
-        )
-    }
-    suites = suite_files(where.layers) if where.prompts.is_dir() else {}
+    columns = {key: rest.pop(key) for key in ("player", "judge", "one_judge", "criterion", "score")}
+    if no_criterion:
+        columns["criterion"] = None
     table = import_scores(
-        where.tree(), path, name, columns, about, licence_file, suites=suites, replace=replace
+        where.tree(),
+        path,
+        name,
+        TableColumns(scene=scenes, grid=grid, **columns),
+        rest,
+        licence_file,
+        suites=_suites(where),
+        replace=replace,
     )
     click.echo(f"{len(table.lines)} scores in {where.tree().table_folder(name)}")
     if table.missing or table.incomplete:

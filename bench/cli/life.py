@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
+from bench.cli.common import together
 from bench.cli.options import ONLY_LANGUAGE, Places, complete_models, complete_suites, naming, places
 from bench.tables import printable
 
-F = TypeVar("F", bound=Callable[..., Any])
-
-
-def _reasoned(command: F) -> F:
-    """Add --language, --reason and --date."""
-    for option in (
-        click.option(
-            "--date", "day", default="", metavar="DATE", help="Date of the change (default: today)."
-        ),
-        click.option("--reason", required=True, metavar="TEXT", help="Reason, published with the board."),
-        naming("language", "l", ONLY_LANGUAGE),
-    ):
-        command = option(command)
-    return command
+_reasoned = together(
+    naming("language", "l", ONLY_LANGUAGE),
+    click.option("--reason", required=True, metavar="TEXT", help="Reason, published with the board."),
+    click.option("--date", "day", default="", metavar="DATE", help="Date of the change (default: today)."),
+)
 
 
 def _report(suite: str, done: Any) -> None:
@@ -64,8 +55,8 @@ def rename(
     first: the name for people is taken from there.
     """
     from bench.boards.life import rename_player
+    from bench.boards.loading import catalog_of
 
-    tree = where.evidence(suite, languages)
-    catalog = where.catalog() if where.models.is_file() else None
+    tree, catalog = where.evidence(suite, languages), catalog_of(where.models)
     done = rename_player(tree, suite, player, to, reason, catalog=catalog, languages=languages, day=day)
     _report(suite, done)

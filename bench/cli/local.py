@@ -7,6 +7,8 @@ from typing import Any
 
 import click
 
+from bench.cli.common import whole_number
+
 
 @click.command("serve-local")
 @click.option(
@@ -16,27 +18,11 @@ import click
     metavar="N",
     help="Port on 127.0.0.1 (default: a free one).",
 )
-@click.option(
-    "--slots",
-    type=click.IntRange(1, 64),
-    default=4,
-    show_default=True,
-    metavar="N",
-    help="Number of parallel calls.",
-)
+@whole_number("--slots", "Number of parallel calls.", most=64, default=4)
 @click.option("--file", type=click.Path(path_type=Path), help="GGUF file (default: SmolLM2-135M-Instruct).")
-@click.option(
-    "--context", type=click.IntRange(256), metavar="N", help="Context of each call in tokens (default: 8192)."
-)
-@click.option(
-    "--threads", type=click.IntRange(1), metavar="N", help="Threads (default: one per core, up to 8)."
-)
-@click.option(
-    "--gpu-layers",
-    type=click.IntRange(0),
-    metavar="N",
-    help="Layers to run on the graphics card (default: as many as fit).",
-)
+@whole_number("--context", "Context of each call in tokens (default: 8192).", 256)
+@whole_number("--threads", "Threads (default: one per core, up to 8).")
+@whole_number("--gpu-layers", "Layers to run on the graphics card (default: as many as fit).", 0)
 @click.option("--chat-template", help="Jinja template instead of the file's own.")
 def serve_local(port: int, slots: int, file: Path | None, **options: Any) -> None:
     """Serve a local model until Ctrl-C.

@@ -4,29 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
-from bench.cli.common import Suggesting
+from bench.cli.common import F, Suggesting, whole_number
 from bench.cli.options import Places, complete_cards, complete_models, places
 
-F = TypeVar("F", bound=Callable[..., Any])
 Complete = Callable[[click.Context, click.Parameter, str], list[str]]
 
 
 def names(*flags: str, text: str, complete: Complete | None = None) -> Callable[[F], F]:
     """An option that takes several names, repeated or separated by commas."""
-
-    help_text = f"{text} Repeat it, or separate names by commas."
-    name = flags[0].removeprefix("--")
     return click.option(
-        name,
+        flags[0].removeprefix("--"),
         *flags,
         multiple=True,
         metavar="NAMES",
         shell_complete=complete,
-        help=help_text,
+        help=f"{text} Repeat it, or separate names by commas.",
     )
 
 
@@ -58,7 +54,7 @@ def new() -> None:
 @click.option("--title", metavar="TEXT", default="", help="Title to display (default: from NAME).")
 @click.option("--protocol", metavar="NAME", default="pingpong_v2", show_default=True)
 @click.option("--greeting", is_flag=True, help="Open each chat with the card's first message.")
-@click.option("--max-turns", type=click.IntRange(1), metavar="N", help="Cut situations to N turns.")
+@whole_number("--max-turns", "Cut situations to N turns.")
 @places
 def suite(name: str, where: Places, **rest: Any) -> None:
     """Write the file of a suite.

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import wraps
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeVar, cast
+from typing import Any, Literal, NamedTuple
 
 import click
 from click.core import ParameterSource
 
 from bench.catalog import Catalog, load_catalog
+from bench.cli.common import F, gathered
 from bench.errors import CatalogError, UserError
 from bench.results import ResultsTree
 from bench.suites import Suite, load_suite, suite_files
 from bench.suites.layers import layers_of
 from bench.toml_entries import unknown_name
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Number(click.FloatRange):
@@ -114,33 +112,35 @@ _PLACES = {
 """Name of each option to (metavar, default, help)."""
 
 
-def places(command: F) -> F:
-    """Add --results, --models, --prompts and --cache; the command gets them as one ``where``."""
+def _places(prompts: Sequence[str], results: str, models: str, cache: str) -> Places:
+    folders = [_checked_path("prompts", value) for value in prompts]
+    return Places(
+        layers=layers_of(folders if len(folders) > 1 else folders[0]),
+        results=_checked_path("results", results),
+        models=_checked_path("models", models),
+        cache=_checked_path("cache", cache),
+    )
 
-    @wraps(command)
-    def wrapper(*args: Any, **kwargs: Any) -> Any:
-        given = kwargs.pop("prompts")
-        folders = [_checked_path("prompts", value) for value in given]
-        layers = layers_of(folders if len(folders) > 1 else folders[0])
-        paths = {name: _checked_path(name, kwargs.pop(name)) for name in _PLACES if name != "prompts"}
-        return command(*args, where=Places(layers=layers, **paths), **kwargs)
 
-    result = cast(F, wrapper)
-    for name, (metavar, default, text) in reversed(_PLACES.items()):
-        several = name == "prompts"
-        result = click.option(
+places = gathered(
+    "where",
+    _places,
+    *(
+        click.option(
             f"--{name}",
             metavar=metavar,
-            default=[default] if several else default,
-            multiple=several,
+            default=[default] if name == "prompts" else default,
+            multiple=name == "prompts",
             show_default=True,
             envvar=f"DRAMATURG_{name.upper()}",
             show_envvar=True,
             type=click.Path(),
             help=text,
-        )(result)
-    return result
-
+        )
+        for name, (metavar, default, text) in _PLACES.items()
+    ),
+)
+"""Adds --results, --models, --prompts and --cache; the command gets them as one ``where``."""
 
 private_option = click.option(
     "--private",
@@ -195,6 +195,13 @@ def naming(long: str, short: str, text: str) -> Callable[[F], F]:
     )
 
 
+def check_one_language(form: str, chosen: Sequence[str], known: Sequence[str]) -> None:
+    """Raise UserError if several languages are ``chosen`` for a form that holds only one."""
+    if form not in ("table", "text") and len(chosen) > 1:
+        hint = f"Choose it with --language: {', '.join(known)}."
+        raise UserError(f"{form} holds only one language", hint=hint)
+
+
 def _checked_path(name: str, value: str) -> Path:
     """The path given with ``--name``.
 
@@ -228,7 +235,9 @@ class Own(NamedTuple):
     no_length_rule: bool = False
 
 
-_RESCORING = (
+rescoring = gathered(
+    "own",
+    Own,
     click.option(
         "--rescore",
         is_flag=True,
@@ -256,16 +265,4 @@ _RESCORING = (
     ),
     click.option("--no-length-rule", is_flag=True, help="With --rescore: do not correct for long answers."),
 )
-
-
-def rescoring(command: F) -> F:
-    """Add the options of re-scoring; the command gets them as one ``own``."""
-
-    @wraps(command)
-    def wrapper(*args: Any, **kwargs: Any) -> Any:
-        return command(*args, own=Own(**{name: kwargs.pop(name) for name in Own._fields}), **kwargs)
-
-    result = cast(F, wrapper)
-    for option in reversed(_RESCORING):
-        result = option(result)
-    return result
+"""Adds the options of re-scoring; the command gets them as one ``own``."""

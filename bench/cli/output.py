@@ -5,14 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
 
 import click
 
+from bench.cli.common import F, together
 from bench.errors import UserError
 from bench.files import write_atomically
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 SUFFIXES = {
     ".csv": ("csv",),
@@ -29,19 +27,17 @@ SUFFIXES = {
 def forms(*names: str) -> Callable[[F], F]:
     """Add --format, whose default is the first of ``names``, and --output; the command gets ``form`` (None
     where it is not given) and ``output``."""
-
-    def add(command: F) -> F:
-        text = f"Default: {names[0]}, or what the suffix of --output says."
-        command = click.option(
+    text = f"Default: {names[0]}, or what the suffix of --output says."
+    return together(
+        click.option("--format", "form", type=click.Choice(names), help=text),
+        click.option(
             "--output",
             "-o",
             type=click.Path(dir_okay=False, path_type=Path),
             metavar="FILE",
             help="Output file (default: stdout).",
-        )(command)
-        return click.option("--format", "form", type=click.Choice(names), help=text)(command)
-
-    return add
+        ),
+    )
 
 
 def listing(first: str) -> Callable[[F], F]:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from bench.cli.common import whole_number
 from bench.cli.output import form_of, forms, write
 
 QUERY_FORMS = ("table", "csv", "json", "markdown", "latex")
@@ -26,14 +27,7 @@ WIDEST = 60
     metavar="DIR",
     help="Folder of the store.",
 )
-@click.option(
-    "--most",
-    type=click.IntRange(1),
-    default=1000,
-    show_default=True,
-    metavar="N",
-    help="Print at most N rows.",
-)
+@whole_number("--most", "Print at most N rows.", default=1000)
 @forms(*QUERY_FORMS)
 def query(sql: str, store: Path, most: int, form: str | None, output: Path | None) -> None:
     """Query a store of results with SQL.

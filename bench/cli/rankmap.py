@@ -10,6 +10,7 @@ import click
 from bench.cli.options import Places, complete_suites, places
 from bench.cli.output import listing
 from bench.errors import UserError
+from bench.tables import printable, text_table
 
 if TYPE_CHECKING:
     from bench.scores.rankmap import RankMap
@@ -109,7 +110,6 @@ def _too_few(made: RankMap, against: str, where: str, aliases: Path | None) -> U
 def _text(made: RankMap) -> str:
     """The map for a terminal."""
     from bench.boards.rank_map_chart import bands_note, caption
-    from bench.tables import printable, text_table
 
     rows = [
         [

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from bench.cli.asking import spending
+from bench.cli.common import whole_number
 from bench.cli.options import Number, Places, complete_models, complete_suites, places
 from bench.cli.output import listing
 from bench.topics import THRESHOLD
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from bench.errors import UserError
     from bench.run.prices import Spending
     from bench.topics.analysis import Against
-    from bench.topics.messages import Messages
     from bench.topics.report import Report, Topic
     from bench.topics.writing import Writer
 
@@ -63,32 +63,18 @@ PLAIN_INTERVAL = 5.0
     metavar="X",
     help="Similarity from which a situation is proposed to cover a topic.",
 )
-@click.option(
-    "--most", type=click.IntRange(1), metavar="N", help="Merge the most similar topics until N are left."
+@whole_number("--most", "Merge the most similar topics until N are left.")
+@whole_number(
+    "--topic-size", "Minimum number of distinct messages in a topic (default: 1% of them, at least 8).", 2
 )
-@click.option(
-    "--topic-size",
-    type=click.IntRange(2),
-    metavar="N",
-    help="Minimum number of distinct messages in a topic (default: 1% of them, at least 8).",
-)
-@click.option(
-    "--sample",
-    type=click.IntRange(1),
-    metavar="N",
-    help="Analyse N random messages of the file.",
-)
-@click.option(
-    "--seed", type=click.IntRange(0), default=1, show_default=True, metavar="N", help="Random seed."
-)
-@click.option(
+@whole_number("--sample", "Analyse N random messages of the file.")
+@whole_number("--seed", "Random seed.", 0, default=1)
+@whole_number(
     "--examples",
-    type=click.IntRange(0, 50),
+    "Show and save the N most typical messages of each topic. With --writer, also send them to that model.",
+    0,
+    50,
     default=0,
-    show_default=True,
-    metavar="N",
-    help="Show and save the N most typical messages of each topic. With --writer, also send them to that"
-    " model.",
 )
 @click.option(
     "--writer",
@@ -145,6 +131,8 @@ def topics(
     """
     from rich.console import Console
 
+    from bench.foreign import problem_lines
+    from bench.records import canonical
     from bench.topics.analysis import Choices, analysed
     from bench.topics.embedding import check_installed
     from bench.topics.files import write_report
@@ -156,37 +144,21 @@ def topics(
     writer = _writer(where, writer_name, language, limits)
     with _progress(console, "reading", ""):
         messages = read_messages(file, column, sample=sample, seed=seed)
-    _print_problems(messages)
+    for line in problem_lines(messages.problems, MOST_PROBLEMS):
+        click.echo(line, err=True)
     with _progress(console, "embedding", "messages") as step:
         report = analysed(messages, Choices(language, topic_size, most, seed, examples), against, step)
     ended: UserError | None = None
     if writer is not None and report.topics:
         report, ended = _drafted(report, writer, where, limits, console)
     written = write_report(report, output, figures_of(report))
-    _print_report(report, form)
+    as_json = canonical(report.model_dump(mode="json", exclude_none=True)) if form == "json" else ""
+    click.echo(as_json or _text(report), nl=False)
     click.echo(f"written: {len(written.files)} files in {output}", err=form == "json")
-    _mention_kept(written.kept)
+    for path in written.kept:
+        click.echo(f"kept unchanged, since you may have edited it: {path}", err=True)
     if ended is not None:
         raise ended
-
-
-def _print_problems(messages: Messages) -> None:
-    from bench.foreign import problem_lines
-
-    for line in problem_lines(messages.problems, MOST_PROBLEMS):
-        click.echo(line, err=True)
-
-
-def _mention_kept(paths: Iterable[Path]) -> None:
-    for path in paths:
-        click.echo(f"kept unchanged, since you may have edited it: {path}", err=True)
-
-
-def _print_report(report: Report, form: str) -> None:
-    from bench.records import canonical
-
-    json_text = canonical(report.model_dump(mode="json", exclude_none=True)) if form == "json" else ""
-    click.echo(json_text or _text(report), nl=False)
 
 
 def _drafted(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from bench.cli.common import Suggesting
+from bench.cli.common import Suggesting, whole_number
 from bench.cli.options import Places, places, private_option
 
 OUTPUT = click.option(
@@ -76,14 +76,7 @@ def index(output: str, where: Places) -> None:
 
 @site.command()
 @OUTPUT
-@click.option(
-    "--port",
-    type=click.IntRange(0, 65535),
-    default=8000,
-    show_default=True,
-    metavar="N",
-    help="Port to listen on.",
-)
+@whole_number("--port", "Port to listen on.", 0, 65535, default=8000)
 @click.option(
     "--host", default="127.0.0.1", show_default=True, metavar="ADDRESS", help="Address to listen on."
 )
