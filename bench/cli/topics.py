@@ -14,6 +14,8 @@ from bench.cli.asking import spending
 from bench.cli.common import whole_number
 from bench.cli.options import Number, Places, complete_models, complete_suites, places
 from bench.cli.output import listing
+from bench.foreign import problem_lines
+from bench.records import canonical
 from bench.topics import THRESHOLD
 
 if TYPE_CHECKING:
@@ -131,8 +133,6 @@ def topics(
     """
     from rich.console import Console
 
-    from bench.foreign import problem_lines
-    from bench.records import canonical
     from bench.topics.analysis import Choices, analysed
     from bench.topics.embedding import check_installed
     from bench.topics.files import write_report
@@ -148,9 +148,7 @@ def topics(
         click.echo(line, err=True)
     with _progress(console, "embedding", "messages") as step:
         report = analysed(messages, Choices(language, topic_size, most, seed, examples), against, step)
-    ended: UserError | None = None
-    if writer is not None and report.topics:
-        report, ended = _drafted(report, writer, where, limits, console)
+    report, ended = _drafted(report, writer, where, limits, console)
     written = write_report(report, output, figures_of(report))
     as_json = canonical(report.model_dump(mode="json", exclude_none=True)) if form == "json" else ""
     click.echo(as_json or _text(report), nl=False)
@@ -162,13 +160,15 @@ def topics(
 
 
 def _drafted(
-    report: Report, writer: Writer, where: Places, limits: Spending, console: Console
+    report: Report, writer: Writer | None, where: Places, limits: Spending, console: Console
 ) -> tuple[Report, UserError | None]:
     """The report with drafts, and the error that ended the drafting early, to raise when all is written."""
     from bench.cli.stopping import stoppable, stopped_by_budget
     from bench.errors import UserError
     from bench.topics.writing import draft_situations
 
+    if writer is None or not report.topics:
+        return report, None
     cache = where.cache if limits.cached else None
     try:
         with (
