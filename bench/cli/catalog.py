@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import click
 from rich.console import Console
@@ -20,14 +20,14 @@ PIPED_WIDTH = 400
 """Columns where the output is not a terminal: wide enough for any row."""
 
 
-def _print(rows: Sequence[Mapping[str, object]], heads: Sequence[str], form: str) -> None:
+def _print(heads: Sequence[str], rows: Sequence[Sequence[object]], form: str) -> None:
     """Print rows as JSON, or as a table without cutting names that users type."""
     if form == "json":
-        print_json(rows)
+        print_json([dict(zip(heads, row, strict=True)) for row in rows])
         return
     table = Table(*heads, box=None)
     for row in rows:
-        table.add_row(*(Text(_text(row[head])) for head in heads))
+        table.add_row(*(Text(_text(cell)) for cell in row))
     for column in table.columns:
         column.overflow = "fold"
     console = Console()
@@ -37,6 +37,9 @@ def _print(rows: Sequence[Mapping[str, object]], heads: Sequence[str], form: str
 
 
 def _text(value: object) -> str:
+    if isinstance(value, dict):  # the numbers of scenes of a suite's languages, each once
+        counts = {"?" if count is None else str(count) for count in value.values()}
+        return " / ".join(sorted(counts, key=lambda count: (len(count), count)))
     texts = value if isinstance(value, list) else ["-" if value is None else value]
     return printable(", ".join(map(str, texts)))
 
@@ -50,7 +53,8 @@ def suites(form: str, where: Places) -> None:
     Also their protocol, number of scenes and interrogator. Published scores of other benchmarks come last.
     Mistakes in suite files follow on standard error.
     """
-    rows: list[dict[str, object]] = []
+    heads = ("suite", "protocol", "languages", "scenes", "interrogator", "judges", "title")
+    rows: list[Sequence[object]] = []
     faults: dict[str, None] = {}
     for name in suite_files(where.layers):
         try:
@@ -65,17 +69,8 @@ def suites(form: str, where: Places) -> None:
             except CatalogError as error:
                 faults[error.line()] = None
                 scenes[language] = None
-        rows.append(
-            {
-                "suite": name,
-                "protocol": suite.protocol,
-                "languages": list(suite.scenes),
-                "scenes": scenes if form == "json" else _counts(scenes),
-                "interrogator": suite.interrogator,
-                "judges": list(suite.judges),
-                "title": suite.entry.title,
-            }
-        )
+        own = (suite.interrogator, list(suite.judges), suite.entry.title)
+        rows.append((name, suite.protocol, list(suite.scenes), scenes, *own))
     tree = where.tree()
     for name in filter(tree.is_table, tree.score_tables()):
         try:
@@ -84,27 +79,12 @@ def suites(form: str, where: Places) -> None:
             faults[error.line()] = None
             continue
         assert scores is not None
-        scenes = {scores.source.language: len({(line.character, line.situation) for line in scores.lines})}
-        rows.append(
-            {
-                "suite": name,
-                "protocol": "(published)",
-                "languages": [scores.source.language],
-                "scenes": scenes if form == "json" else _counts(scenes),
-                "interrogator": None,
-                "judges": sorted({line.judge for line in scores.lines}),
-                "title": scores.source.title,
-            }
-        )
-    _print(rows, ("suite", "protocol", "languages", "scenes", "interrogator", "judges", "title"), form)
+        language, judges = scores.source.language, sorted({line.judge for line in scores.lines})
+        scenes = {language: len({(line.character, line.situation) for line in scores.lines})}
+        rows.append((name, "(published)", [language], scenes, None, judges, scores.source.title))
+    _print(heads, rows, form)
     for line in faults:
         click.echo(f"bench: {line}", err=True)
-
-
-def _counts(scenes: Mapping[str, int | None]) -> str:
-    """The numbers of scenes of a suite's languages, each once."""
-    counts = {"?" if count is None else str(count) for count in scenes.values()}
-    return " / ".join(sorted(counts, key=lambda count: (len(count), count)))
 
 
 @click.command()
@@ -116,7 +96,7 @@ def models(form: str, where: Places) -> None:
     Prices are in US dollars per million tokens. Nobody has checked ids that are marked as unverified.
     """
     catalog = where.catalog()
-    rows: list[dict[str, object]] = []
+    rows: list[Sequence[object]] = []
     environment = Environment()
     for name, model in catalog.models.items():
         variable = catalog.providers[model.provider].api_key_env
@@ -124,15 +104,6 @@ def models(form: str, where: Places) -> None:
         if variable is not None:
             key = f"{variable} {'set' if environment.get(variable) else 'not set'}"
         prices = "unknown" if model.prices is None else f"{model.prices.input} / {model.prices.output}"
-        rows.append(
-            {
-                "model": name,
-                "name": model.name,
-                "provider": model.provider,
-                "id": model.model + (" (unverified)" if model.unverified else ""),
-                "weights": model.weights,
-                "$ per M in / out": prices,
-                "key": key,
-            }
-        )
-    _print(rows, ("model", "name", "provider", "id", "weights", "$ per M in / out", "key"), form)
+        identity = model.model + (" (unverified)" if model.unverified else "")
+        rows.append((name, model.name, model.provider, identity, model.weights, prices, key))
+    _print(("model", "name", "provider", "id", "weights", "$ per M in / out", "key"), rows, form)

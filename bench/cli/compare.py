@@ -68,9 +68,8 @@ def compare(suite: str, reparse: bool, batch: bool, limits: Spending, where: Pla
     once, without waiting for what the first ones show. `bench rating` shows the result.
     """
     from bench.boards.compare_suite import compare_suite
-    from bench.cli.run_display import RunDisplay
+    from bench.cli.run_display import RunDisplay, requests_line
     from bench.cli.stopping import stoppable, stopped_by_budget
-    from bench.run.progress import money
 
     if batch and options["width"] is not None:
         raise click.UsageError("--batch chooses all pairs at once: leave --width out")
@@ -88,14 +87,12 @@ def compare(suite: str, reparse: bool, batch: bool, limits: Spending, where: Pla
             " --refresh-stale repeat comparisons."
         )
         return
-    stats = report.stats
     click.echo(
         f"{report.comparisons} comparisons ({report.comparisons_failed} failed in at least one order);"
-        f" {stats.sent} requests sent, {stats.retried} of them retries, {stats.cached} replies from cache;"
-        f" {money(stats)}"
+        f" {requests_line(report.stats)}"
     )
     if report.budget_reached:
-        raise stopped_by_budget(stats)
+        raise stopped_by_budget(report.stats)
     check_answered(report.unanswered)
 
 

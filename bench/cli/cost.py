@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, fields
-from decimal import Decimal
 from typing import Any
 
 import click
@@ -114,22 +113,20 @@ def _notes(whole: Took) -> Iterator[str]:
 
 def _plain(took: Took) -> dict[str, Any]:
     """Amounts as exact decimal strings; None where nothing is known of them."""
-    return asdict(took) | {"cost": _exact(took.cost) if took.known else None}
+    return asdict(took) | {"cost": f"{took.cost.normalize():f}" if took.known else None}
 
 
-def _exact(amount: Decimal) -> str:
-    return f"{amount.normalize():f}"
+def _lines(rows: Sequence[CostRow]) -> list[dict[str, Any]]:
+    return [asdict(row.part) | _plain(row.took) for row in rows]
 
 
 def _json(rows: Sequence[CostRow]) -> str:
     sums = {
         name: {key: _plain(took) for key, took in totals(rows, by).items()} for name, by in _TOTALS.items()
     }
-    lines = [asdict(row.part) | _plain(row.took) for row in rows]
-    return canonical({"rows": lines, **sums, "total": _plain(total(rows))})
+    return canonical({"rows": _lines(rows), **sums, "total": _plain(total(rows))})
 
 
 def cost_csv(rows: Sequence[CostRow]) -> str:
     """One line per part of the evidence; amounts are exact decimals, empty if unknown."""
-    lines = [asdict(row.part) | _plain(row.took) for row in rows]
-    return csv_table(_NAMES, [[line[name] for name in _NAMES] for line in lines])
+    return csv_table(_NAMES, [[line[name] for name in _NAMES] for line in _lines(rows)])

@@ -174,7 +174,7 @@ def _design_cells(row: DesignRow) -> list[str]:
         str(row.scenes),
         str(row.judges),
         "all" if not row.rotated else str(row.per_scene),
-        *("–" if number is None else f"{number:.3f}" for number in numbers),
+        *(shown(number, 3) for number in numbers),
         f"{row.separability:.0%}",
         f"{row.judge_calls:,}",
         "unknown" if row.cost is None else f"${row.cost}",

@@ -49,13 +49,8 @@ def query(sql: str, store: Path, most: int, form: str | None, output: Path | Non
         named = [_json(dict(zip(columns, row, strict=True))) for row in rows]
         write(json.dumps(named, indent=2, ensure_ascii=False, default=str) + "\n", output)
     else:
-        cells = [
-            [
-                shown(cell if isinstance(cell, (int, float)) else None if cell is None else str(cell))
-                for cell in row
-            ]
-            for row in rows
-        ]
+        plain = (int, float, type(None))
+        cells = [[shown(cell if isinstance(cell, plain) else str(cell)) for cell in row] for row in rows]
         if form == "table" and output is None and any(len(text) > WIDEST for row in cells for text in row):
             click.echo("bench: long cells are cut; `--format json` or `csv` shows them whole", err=True)
             cells = [

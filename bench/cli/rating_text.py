@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bench.scores.correlation import Correlation
-from bench.scores.pairwise_records import Effect, RatedJudge, RatedPlayer, Rating, Tally
+from bench.scores.pairwise_records import Effect, RatedJudge, RatedPlayer, Rating
 from bench.tables import UNKNOWN, printable, shown, text_table
 
 STANDINGS = {
@@ -53,22 +53,16 @@ def _row(row: RatedPlayer, criteria: tuple[str, ...]) -> list[str]:
     if row.rank is not None:
         low, high = row.rank_low, row.rank_high
         ranks = f"{row.rank} ({low})" if low == high else f"{row.rank} ({low}–{high})"
-    interval = UNKNOWN if row.low is None else f"{row.low:+.2f} to {row.high:+.2f}"
     return [
         ranks,
         printable(row.player),
-        UNKNOWN if row.rating is None else f"{row.rating:+.2f}",
-        interval,
-        tally(row.tally),
+        _signed(row.rating),
+        UNKNOWN if row.low is None else f"{row.low:+.2f} to {row.high:+.2f}",
+        f"{row.tally.wins}/{row.tally.ties}/{row.tally.losses}",
         shown(row.score),
-        UNKNOWN if row.score_rank is None else str(row.score_rank),
+        shown(row.score_rank),
         *(_signed(row.criteria.get(name)) for name in criteria),
     ]
-
-
-def tally(counted: Tally) -> str:
-    """Wins, ties and losses."""
-    return f"{counted.wins}/{counted.ties}/{counted.losses}"
 
 
 def _remarks(row: RatedPlayer) -> list[str]:
@@ -85,12 +79,10 @@ def _remarks(row: RatedPlayer) -> list[str]:
 def _held(made: Rating) -> str:
     if made.judges_as == "sample":
         return "Intervals and ranks hold for judges like these.\n"
-    reason = (
-        f" Whether they hold for judges like these is unknown: {made.sample_unknown}."
-        if made.sample_unknown
-        else ""
-    )
-    return f"Intervals and ranks hold for these judges.{reason}\n"
+    held = "Intervals and ranks hold for these judges."
+    if made.sample_unknown:
+        held += f" Whether they hold for judges like these is unknown: {made.sample_unknown}."
+    return f"{held}\n"
 
 
 def _agreement(made: Correlation) -> str:

@@ -13,7 +13,9 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from bench.chat.stats import Stats
 from bench.cli.common import quiet
+from bench.cli.stopping import stopped_by_budget
 from bench.results.facts import standing_out
 from bench.run.jobs import Job
 from bench.run.plan import Plan, estimate
@@ -152,6 +154,14 @@ def states(plan: Plan) -> list[str]:
     ]
 
 
+def requests_line(stats: Stats) -> str:
+    """What was asked of providers, and what it cost."""
+    return (
+        f"{stats.sent} requests sent, {stats.retried} of them retries, {stats.cached} replies from cache;"
+        f" {money(stats)}"
+    )
+
+
 def print_report(report: RunReport) -> None:
     """What a run did, for the end of its output."""
     stats = report.stats
@@ -159,10 +169,17 @@ def print_report(report: RunReport) -> None:
     click.echo(
         f"{report.conversations} conversations ({report.conversations_failed} failed),"
         f" {report.judgements} judgements ({report.judgements_failed} failed{unclear});"
-        f" {stats.sent} requests sent, {stats.retried} of them retries, {stats.cached} replies from cache;"
-        f" {money(stats)}"
+        f" {requests_line(stats)}"
     )
     if report.re_asks:
         click.echo(f"{report.re_asks} replies could not be used and were requested again.")
     for (player, *_), facts in standing_out(report.tally).items():
         click.echo(facts.line(player))
+
+
+def finish(report: RunReport, *, show: bool = True) -> None:
+    """Print what was done, if there was something to do. Raises Stopped if the budget ended the run."""
+    if show and (report.planned_conversations or report.planned_judgements):
+        print_report(report)
+    if report.budget_reached:
+        raise stopped_by_budget(report.stats)

@@ -24,12 +24,12 @@ from bench.cli.asking import (
 from bench.cli.compare import choosing, print_plan
 from bench.cli.options import Places, places
 from bench.cli.output import listing, print_json
-from bench.cli.run_display import RunDisplay, left_stale, print_report, stale, states
-from bench.cli.stopping import stoppable, stopped_by_budget
+from bench.cli.run_display import RunDisplay, finish, left_stale, stale, states
+from bench.cli.stopping import stoppable
 from bench.run.jobs import Job, Part, missing_keys, plan_suite
 from bench.run.plan import RoleCost, estimate
 from bench.run.prices import Spending
-from bench.run.progress import RunReport, short
+from bench.run.progress import short
 from bench.tables import dollars, printable
 
 
@@ -139,7 +139,7 @@ def run(suite: str, limits: Spending, cluster: str | None, where: Places, **part
 
     with stoppable(), RunDisplay() as display:
         report = run_suite(suite, **part, **arguments(where, limits), cluster=cluster, listener=display)
-    _finish(report)
+    finish(report)
 
 
 @click.command()
@@ -155,9 +155,10 @@ def judge(suite: str, reparse: bool, batch: bool, limits: Spending, where: Place
     """
     from bench.run.judge_suite import judge_suite
 
-    ways: dict[str, Any] = {"reparse": reparse, "batch": batch}
     with stoppable(kept(batch)), RunDisplay() as display:
-        report = judge_suite(suite, **part, **ways, **arguments(where, limits), listener=display)
+        report = judge_suite(
+            suite, reparse=reparse, batch=batch, **part, **arguments(where, limits), listener=display
+        )
     if reparse:
         for name, (seen, changed) in report.reparsed.items():
             click.echo(f"{name}: {seen} judgements re-parsed, {changed} changed")
@@ -166,13 +167,5 @@ def judge(suite: str, reparse: bool, batch: bool, limits: Spending, where: Place
             of = f" of {' or '.join(part['players'])}" if part["players"] else ""
             click.echo(f"Nothing to re-parse: {suite} has no judgement{by}{of}.")
         return
-    _finish(report)
+    finish(report)
     check_answered(report.unanswered)
-
-
-def _finish(report: RunReport) -> None:
-    """Print what was done, if there was something to do. Raises Stopped if the budget ended the run."""
-    if report.planned_conversations or report.planned_judgements:
-        print_report(report)
-    if report.budget_reached:
-        raise stopped_by_budget(report.stats)

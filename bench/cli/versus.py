@@ -9,8 +9,8 @@ import click
 from bench.cli.asking import arguments, spending
 from bench.cli.options import Places, complete_models, complete_suites, naming, places
 from bench.cli.output import listing, print_json
-from bench.cli.run_display import RunDisplay, print_report
-from bench.cli.stopping import stoppable, stopped_by_budget
+from bench.cli.run_display import RunDisplay, finish
+from bench.cli.stopping import stoppable
 from bench.errors import UserError
 from bench.run.prices import Spending
 
@@ -42,10 +42,7 @@ def versus(
         report = run_suite(
             suite, players=(first, second), **part, **arguments(where, limits), listener=display
         )
-    if form == "text" and (report.planned_conversations or report.planned_judgements):
-        print_report(report)
-    if report.budget_reached:
-        raise stopped_by_budget(report.stats)
+    finish(report, show=form == "text")
     tree, suites = where.evidence(suite), all_suites(where.layers)
     comparisons = []
     for language in part["languages"] or [code for _, code in tree.boards(suite)]:
