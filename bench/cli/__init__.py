@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 # Else Pydantic looks for plugins in every package installed.
 os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
 # By default Python looks for garbage after every 700 new objects, and finds none while modules are loading.
-gc.set_threshold(100_000)
+gc.set_threshold(200_000)
 
 import click
 from click.shell_completion import CompletionItem

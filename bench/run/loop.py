@@ -60,10 +60,12 @@ def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
 
 @contextlib.contextmanager
 def _rare_garbage_collection() -> Iterator[None]:
-    """Search for cyclic garbage rarely."""
+    """Search for cyclic garbage rarely, and not in what is there already, such as modules."""
     before = gc.get_threshold()
+    gc.freeze()
     gc.set_threshold(GARBAGE_THRESHOLD, *before[1:])
     try:
         yield
     finally:
+        gc.unfreeze()
         gc.set_threshold(*before)
