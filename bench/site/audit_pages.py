@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from bench.records import PlayerInfo
 from bench.scores import paper
 from bench.scores.board import BoardRow
-from bench.site import paths
-from bench.site.context import BoardContext, Page
+from bench.site.context import BoardContext
+from bench.site.shell import Page
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,6 @@ def _player_page(context: BoardContext, info: PlayerInfo, total: float, weight: 
         "board": context.board,
     }
     title = f"{info.name}: from turns to the board"
-    path = f"{paths.player_folder(context.place.suite, context.place.language, info.player)}/audit.html"
     about = f"How the numbers of {info.name} on {context.title} follow from the judges' scores of its turns."
-    title_here = f"{title} ({context.title})"
+    title_here, path = f"{title} ({context.title})", context.links().audit(info.player)
     return context.page(path, "conversation", "player-audit", values, title_here, title, about)

@@ -13,7 +13,7 @@ from bench.site.audit_pages import audit_pages
 from bench.site.board_table import robust_notes, table_values
 from bench.site.change_pages import changes_page
 from bench.site.compare_pages import compare_page
-from bench.site.context import BoardContext, Page
+from bench.site.context import BoardContext
 from bench.site.embeds import badge_text, embed_code, embed_files
 from bench.site.judge_pages import judges_page
 from bench.site.player_pages import player_page
@@ -21,6 +21,7 @@ from bench.site.probes import probe_table
 from bench.site.rating_pages import rating_pages
 from bench.site.rescore_pages import rescore_page, scores_script
 from bench.site.scene_pages import scene_pages
+from bench.site.shell import Page
 from bench.site.text import plain
 from bench.site.wins import wins_page
 
@@ -51,22 +52,20 @@ def board_pages(context: BoardContext) -> Iterator[Page]:
 
 def board_files(context: BoardContext) -> Iterator[tuple[str, bytes]]:
     """(path, content) of the board's data files."""
-    suite, language = context.place.suite, context.place.language
-    folder = paths.board_folder(suite, language)
-    yield f"{folder}/board.json", to_json(context.board).encode()
-    yield f"{folder}/board.csv", to_csv(context.board).encode()
+    at = context.links()
+    yield at.file("board.json"), to_json(context.board).encode()
+    yield at.file("board.csv"), to_csv(context.board).encode()
     yield from embed_files(context)
     analyses = context.evidence.analyses.model_dump(mode="json")
-    yield f"{folder}/analyses.json", canonical(analyses).encode()
+    yield at.file("analyses.json"), canonical(analyses).encode()
     if (rating := context.evidence.rating) is not None:
-        yield f"{folder}/rating.json", canonical(rating.model_dump(mode="json")).encode()
+        yield at.file("rating.json"), canonical(rating.model_dump(mode="json")).encode()
     for chart in context.charts:
-        yield from ((f"{folder}/{name}", data) for name, data in chart.files.items())
+        yield from ((at.file(name), data) for name, data in chart.files.items())
     for info in () if context.rules.probes else context.infos:
-        player = paths.player_folder(suite, language, info.player)
-        yield f"{player}/scores.js", shard(context, info.player).encode()
+        yield at.player(info.player, "scores.js"), shard(context, info.player).encode()
     if "rescore" in context.part_titles:
-        yield f"{folder}/scores.js", scores_script(context).encode()
+        yield at.file("scores.js"), scores_script(context).encode()
     if "rank-maps" in context.part_titles:
         from bench.site.rankmap_pages import rank_map_files
 
@@ -75,19 +74,18 @@ def board_files(context: BoardContext) -> Iterator[tuple[str, bytes]]:
 
 def indexed(context: BoardContext) -> Iterator[tuple[str, str]]:
     """(path, title) of the pages that the search finds."""
-    suite, language, title = context.place.suite, context.place.language, context.title
-    yield paths.board_page(suite, language), f"Board: {title}"
+    at, title = context.links(), context.title
+    yield at.board(), f"Board: {title}"
     for info in context.infos:
-        yield paths.player_page(suite, language, info.player), f"{info.name} ({title})"
+        yield at.player(info.player), f"{info.name} ({title})"
     for kind, sides in (("character", context.characters), ("situation", context.situations)):
         for side in sides:
-            path = paths.side_page(suite, language, kind, side.key)
-            yield path, f"{kind.capitalize()}: {side.name} ({title})"
+            yield at.side(kind, side.key), f"{kind.capitalize()}: {side.name} ({title})"
 
 
 def board_page(context: BoardContext) -> Page:
     """The board itself."""
-    path, about = paths.board_page(context.place.suite, context.place.language), badge_text(context)
+    path, about = context.links().board(), badge_text(context)
     if (probes := probe_table(context.board)) is not None:
         name = f"{context.title}, version {plain(context.board.version)}"
         values = {"probes": probes, "table_title": name, **_embed(context)}

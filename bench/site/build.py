@@ -24,7 +24,7 @@ from bench.site import paths
 from bench.site.board_pages import board_files, board_pages, indexed
 from bench.site.change_pages import feed_entries
 from bench.site.compared_pages import ComparedPlace, compared_files, compared_pages, compared_places
-from bench.site.context import BoardContext, Page
+from bench.site.context import BoardContext
 from bench.site.conversation_pages import PlayerJob, PlayerResult, Setup
 from bench.site.evidence import BoardEvidence, evidence_of
 from bench.site.home import PART, part_values
@@ -37,7 +37,7 @@ from bench.site.places import BoardPlace
 from bench.site.project import FEED, Sources, changelog, citation, feed, version_entries
 from bench.site.published import table_results
 from bench.site.render import Pages
-from bench.site.shell import NavBoard, Stage1, build_shells
+from bench.site.shell import NavBoard, Page, Stage1, build_shells
 from bench.site.studies import StudyPlace, part_links, study_places
 from bench.site.taken import Taken, taken
 from bench.site.text import plain
@@ -172,7 +172,7 @@ class _Build:
             self.sources.mkdocs_yml,
             [
                 NavBoard(
-                    path=paths.board_page(place.suite, place.language),
+                    path=place.links().board(),
                     suite=place.suite,
                     title=f"{plain(place.label.title, 40)}, {place.language_name}",
                 )
@@ -326,7 +326,7 @@ class _Build:
         """Write pages and files. Returns their paths, and how many are new or changed."""
         names: list[str] = []
         written = 0
-        filled: Iterable[tuple[str, bytes | str]] = ((one.path, _in_shell(one, stage1)) for one in pages)
+        filled: Iterable[tuple[str, bytes | str]] = ((one.path, stage1.filled(one)) for one in pages)
         for name, data in chain(filled, files):
             names.append(name)
             written += write_file(self.folder.root, name, data)
@@ -372,16 +372,3 @@ class _Build:
         if self.site_url:
             listed = [*stage1.pages, *(path for path, _ in found)]
             self.folder.write("sitemap.xml", sitemap(self.site_url, listed))
-
-
-def _in_shell(page: Page, stage1: Stage1) -> str:
-    """A page in its shell. Each board has a shell of its own, which marks it in the navigation."""
-    shell = stage1.board_shells.get(page.path) or stage1.shells[page.kind]
-    return shell.fill(
-        title=page.title,
-        heading=page.heading,
-        content=page.content,
-        path=page.path,
-        description=page.description,
-        image=page.image,
-    )

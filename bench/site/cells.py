@@ -10,7 +10,7 @@ from typing import Any, Literal
 from bench.records import Conversation, Judgement, numbered
 from bench.scores.rules import Dispute, Standing, criterion_means, dispute_of, final_score, standing_of
 from bench.site.paths import scene_name
-from bench.site.text import cut
+from bench.site.text import counted, cut
 
 State = Literal["scored", "refused", "unjudged", "failed"]
 
@@ -107,7 +107,7 @@ class CellSummary:
         if self.state == "unjudged":
             remarks.append("no judgement that counts")
         if self.failed_judgements:
-            remarks.append(f"{self.failed_judgements} judgement{'s' * (self.failed_judgements > 1)} failed")
+            remarks.append(f"{counted(self.failed_judgements, 'judgement')} failed")
         return ", ".join(remarks)
 
 

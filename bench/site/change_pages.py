@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 
 from bench.boards.history import BoardChange, Moved
 from bench.boards.past import Place
-from bench.site.context import BoardContext, Page
+from bench.site.context import BoardContext
 from bench.site.project import FeedEntry
-from bench.site.text import plain
+from bench.site.shell import Page
+from bench.site.text import counted, plain
 from bench.tables import shown
 
 SHOWN = 10
@@ -29,7 +30,7 @@ def feed_entries(context: BoardContext) -> Iterator[FeedEntry]:
         yield FeedEntry(
             title=f"{context.title}: {told[0]}",
             ident=f"{context.place.suite}:{context.place.language}:{change.commit.sha}",
-            page=context.part_path("changes-of-board"),
+            page=context.links().part("changes-of-board"),
             updated=change.commit.date,
             points=told,
         )
@@ -37,7 +38,7 @@ def feed_entries(context: BoardContext) -> Iterator[FeedEntry]:
         yield FeedEntry(
             title=f"{context.title}: {plain(event.name)} {event.action}",
             ident=f"{context.place.suite}:{context.place.language}:event-{number}",
-            page=context.part_path("changes-of-board"),
+            page=context.links().part("changes-of-board"),
             updated=f"{event.day}T00:00:00Z",
             points=[plain(event.text, 1200)],
         )
@@ -51,39 +52,31 @@ def lines(change: BoardChange) -> list[str]:
             "Version {} became {}. Their scores cannot be compared.".format(*map(plain, change.versions))
         )
     if change.first:
-        told.append(f"Board published with {_players(len(change.added))}")
-    told += _some([_added(name, place) for name, place in change.added], "added")
+        told.append(f"Board published with {counted(len(change.added), 'player')}")
+    told += _some([f"{plain(name)} added, {_rank(place)}" for name, place in change.added], "added")
     told += [f"{plain(name)} removed" for name in change.removed]
-    told += _some([_rerun(*player) for player in change.rerun], "rerun")
+    told += _some([f"{plain(name)}: {rerun_words(*counts)}" for name, *counts in change.rerun], "rerun")
     told += [f"Judge {plain(judge)} added" for judge in change.judges_added]
     told += [f"Judge {plain(judge)} removed" for judge in change.judges_removed]
     if change.moved:
-        told.append(f"{_players(len(change.moved))} moved, because {' and '.join(change.causes)}")
+        told.append(f"{counted(len(change.moved), 'player')} moved, because {' and '.join(change.causes)}")
         told += _some([_moved(move) for move in change.moved], "moved")
     return told
 
 
-def _players(count: int) -> str:
-    return "1 player" if count == 1 else f"{count} players"
-
-
 def _some(told: Sequence[str], what: str) -> list[str]:
     rest = len(told) - SHOWN
-    return [*told[:SHOWN], *([f"{_players(rest)} more {what}"] if rest > 0 else [])]
+    return [*told[:SHOWN], *([f"{counted(rest, 'player')} more {what}"] if rest > 0 else [])]
 
 
-def _added(name: str, place: Place) -> str:
-    return f"{plain(name)} added, " + ("not scored" if place.rank is None else f"rank {place.rank}")
-
-
-def _rerun(name: str, talks: int, verdicts: int) -> str:
-    return f"{plain(name)}: {rerun_words(talks, verdicts)}"
+def _rank(place: Place) -> str:
+    return "not scored" if place.rank is None else f"rank {place.rank}"
 
 
 def rerun_words(talks: int, verdicts: int) -> str:
     """What was rerun, in words."""
     counts = ((talks, "conversation"), (verdicts, "judgement"))
-    return " and ".join(f"{n} {noun}{'s' * (n != 1)}" for n, noun in counts if n) + " rerun"
+    return " and ".join(counted(n, noun) for n, noun in counts if n) + " rerun"
 
 
 def _moved(move: Moved) -> str:

@@ -19,8 +19,6 @@ from bench.figures import Form, renderings
 from bench.protocol_facts import facts_of
 from bench.scores import paper
 from bench.scores.analyses.turns import ALL
-from bench.scores.board import BoardRow
-from bench.site import paths
 from bench.site.board_charts import (
     LABEL_ALL,
     HeatRow,
@@ -33,6 +31,7 @@ from bench.site.board_charts import (
     draw_scatter,
 )
 from bench.site.context import LEAST_CHARTED, BoardContext
+from bench.site.embeds import embed_row
 from bench.site.labels import label
 from bench.site.svg import inline_figure
 from bench.site.text import plain
@@ -83,11 +82,14 @@ def picture(context: BoardContext) -> str:
 def leaders(context: BoardContext, page: str, most: int) -> Markup:
     """The best players of a board with their intervals, as a figure for ``page``; empty without any."""
     to = context.links(page)
-    rows = [_leader(row, to.player(row.player)) for row in context.board.rows]
-    known = [row for row in rows if row is not None][:most]
+    known = [
+        Interval(row.name, to.player(row.player), row.value, row.low, row.high)
+        for row in map(embed_row, context.board.rows)
+        if row.value is not None
+    ][:most]
     if not known:
         return Markup("")
-    title = "Pass rate" if context.rules.probes else context.rules.number.capitalize()
+    title = context.rules.number.capitalize()
     pictures = renderings(
         lambda: draw_intervals(known, title, False, ("score", "95% interval"), NARROW),
         ("svg",),
@@ -99,22 +101,9 @@ def leaders(context: BoardContext, page: str, most: int) -> Markup:
     return inline_figure(pictures["svg"], "leaders", about, names=links)
 
 
-def _leader(row: BoardRow, link: str) -> Interval | None:
-    if row.probes is not None:
-        low, high = row.probes.pass_rate_ci or (None, None)
-        rate = row.probes.pass_rate
-        return None if rate is None else Interval(row.name, link, rate, low, high)
-    score, half = row.length_norm_score, row.length_norm_ci
-    if score is None:
-        return None
-    return Interval(row.name, link, score, *_ends(score, half))
-
-
 def _link(context: BoardContext, player: str) -> str:
     """The page of a player, from a chart's file."""
-    folder = paths.board_folder(context.place.suite, context.place.language)
-    page = paths.player_page(context.place.suite, context.place.language, player)
-    return paths.relative(page, f"{folder}/{FOLDER}/x")
+    return context.links(context.links().file(f"{FOLDER}/x")).player(player)
 
 
 def _shown(context: BoardContext, chart: Chart, names: Mapping[str, str]) -> ShownChart:

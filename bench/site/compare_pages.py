@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from bench.scores.board import BoardRow
-from bench.site.context import BoardContext, Page
+from bench.site.context import BoardContext
 from bench.site.labels import label
+from bench.site.shell import Page
 from bench.slugs import slug
 
 MOST = 6

@@ -11,15 +11,16 @@ from typing import Any
 from bench.records import canonical
 from bench.results import ResultsTree
 from bench.results.compared import ComparedLine, ComparedTable, compared_folder, is_compared, read_compared
-from bench.scores.pairwise_records import RatedPair, Rating
+from bench.scores.pairwise_records import Rating
 from bench.scores.pairwise_table import table_rating
 from bench.site import paths
-from bench.site.context import Page, by_number
+from bench.site.context import by_number
 from bench.site.paths import Links
 from bench.site.places import Link
 from bench.site.rating_pages import rating_values
 from bench.site.render import Pages
-from bench.site.text import bdi, plain
+from bench.site.shell import Page
+from bench.site.text import plain
 from bench.slugs import COMPARED
 from bench.suites.languages import language_name
 
@@ -38,10 +39,14 @@ class ComparedPlace:
         """The board by rating."""
         return table_rating(self.table)
 
+    def links(self, page: str = "") -> Links:
+        """Links of ``page`` to its pages; without a page, their paths in the site."""
+        return Links(COMPARED, self.table.name, page)
+
     @property
     def page(self) -> str:
         """The path of its board."""
-        return paths.board_page(COMPARED, self.table.name)
+        return self.links().board()
 
     @property
     def title(self) -> str:
@@ -75,7 +80,7 @@ def _pages(place: ComparedPlace, pages: Pages) -> Iterator[Page]:
         lines[tuple(sorted((line.first, line.second)))].append(line)
     margins = any(abs(line.margin) > 1 for line in table.lines)
     for pair in place.rating.pairs:
-        path = paths.pair_page(COMPARED, table.name, pair.player, pair.other)
+        path = place.links().pair(pair.player, pair.other)
         own = lines[pair.player, pair.other]
         values = {
             "pair": pair,
@@ -83,18 +88,15 @@ def _pages(place: ComparedPlace, pages: Pages) -> Iterator[Page]:
             "left_out": len(own) > MOST_LINES,
             "margins": margins,
         }
-        yield _page(place, pages, path, "conversation", "compared-pair", _heading(pair), values)
+        heading = f"{pair.player} and {pair.other}"
+        yield _page(place, pages, path, "conversation", "compared-pair", heading, values)
 
 
 def compared_files(places: Sequence[ComparedPlace]) -> Iterator[tuple[str, bytes]]:
     """(path, content) of the ratings as data."""
     for place in places:
         data = canonical(place.rating.model_dump(mode="json")).encode()
-        yield f"{paths.board_folder(COMPARED, place.table.name)}/rating.json", data
-
-
-def _heading(pair: RatedPair) -> str:
-    return f"{pair.player} and {pair.other}"
+        yield place.links().file("rating.json"), data
 
 
 def _page(
@@ -107,20 +109,15 @@ def _page(
     values: dict[str, Any],
 ) -> Page:
     """A page in the ``kind`` of shell, with what every page of a table gets."""
-    crumbs = [Link(paths.relative(paths.BOARDS, path), "Boards")]
+    to = place.links(path)
+    crumbs = [Link(to.path(paths.BOARDS), "Boards")]
     if path != place.page:
-        crumbs.append(Link(paths.relative(place.page, path), place.title))
+        crumbs.append(Link(to.board(), place.title))
     every = {
         "crumbs": crumbs,
         "here": heading,
-        "to": Links(COMPARED, place.table.name, path),
-        "method": paths.relative(paths.METHOD, path),
+        "to": to,
+        "method": to.path(paths.METHOD),
         "source": place.table.source,
     }
-    return Page(
-        path,
-        kind,
-        plain(heading),
-        bdi(" ".join(heading.split()), 200),
-        pages.render(template, every | values),
-    )
+    return Page(path, kind, heading, heading, pages.render(template, every | values))

@@ -8,8 +8,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from markupsafe import Markup
-
 from bench.boards.history import BoardChange
 from bench.protocol_facts import facts_of
 from bench.records import PlayerInfo, Scene
@@ -26,7 +24,8 @@ from bench.site.paths import Links
 from bench.site.places import BoardPlace, common
 from bench.site.render import Pages
 from bench.site.scoring import BoardRules
-from bench.site.text import bdi, plain
+from bench.site.shell import Page
+from bench.site.text import plain
 from bench.slugs import slug
 
 if TYPE_CHECKING:
@@ -34,21 +33,6 @@ if TYPE_CHECKING:
 
 LEAST_CHARTED = 3
 """Players that a chart needs: with fewer, the table says as much."""
-
-
-@dataclass(frozen=True)
-class Page:
-    """A generated page: its path, the kind of shell it needs, and what fills the shell."""
-
-    path: str
-    kind: str
-    title: str
-    heading: Markup
-    content: str
-    description: str = ""
-    """What previews of links say; empty: the title."""
-    image: str = ""
-    """Path of the picture in previews."""
 
 
 @dataclass(frozen=True)
@@ -196,15 +180,11 @@ class BoardContext:
         from bench.site.chart_pages import picture  # loads matplotlib
 
         name = picture(self) if len(self.infos) >= LEAST_CHARTED else ""
-        return name and f"{paths.board_folder(self.place.suite, self.place.language)}/{name}"
+        return name and self.links().file(name)
 
-    def links(self, page: str) -> Links:
-        """Links of ``page`` to the pages of this board."""
-        return Links(self.place.suite, self.place.language, page, self.published)
-
-    def part_path(self, name: str) -> str:
-        """The path of one of the pages beside the board."""
-        return paths.board_part(self.place.suite, self.place.language, name)
+    def links(self, page: str = "") -> Links:
+        """Links of ``page`` to the pages of this board; without a page, their paths in the site."""
+        return self.place.links(page)
 
     @property
     def part_titles(self) -> dict[str, str]:
@@ -245,10 +225,7 @@ class BoardContext:
         heading: str,
         about: str,
     ) -> Page:
-        """A page from its template.
-
-        ``values``: what the template needs beyond what every page gets. ``about``: what previews say.
-        """
+        """A page from its template. ``values``: what the template needs beyond what every page gets."""
         to = self.links(path)
         every = {
             **common(self.place, path),
@@ -262,8 +239,7 @@ class BoardContext:
             "has_sides": self.has_sides,
         }
         content = self.pages.render(template, {**every, **values})
-        shown = bdi(" ".join(heading.split()), 200)
-        return Page(path, kind, plain(title), shown, content, plain(about, 300), self.picture)
+        return Page(path, kind, title, heading, content, about, self.picture)
 
     def part_page(self, name: str, values: Mapping[str, Any], template: str = "") -> Page:
         """One of the pages beside the board, from ``template`` or else the template of the same name."""
@@ -271,7 +247,8 @@ class BoardContext:
         heading = f"{title}: {self.title}"
         every = {"here": title, **values}
         about = f"{paths.ABOUT[name]}: {self.title}."
-        return self.page(self.part_path(name), "part", template or name, every, heading, heading, about)
+        path = self.links().part(name)
+        return self.page(path, "part", template or name, every, heading, heading, about)
 
 
 def by_number(scene: str) -> tuple[int, str]:

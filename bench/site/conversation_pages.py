@@ -17,15 +17,14 @@ from bench.records import Conversation, Judgement, PlayerInfo, Scene
 from bench.results import ResultsTree, sounds_of
 from bench.scores.player_measures import PlayerMeasures, player_measures
 from bench.scores.rows import PlayerRows, player_rows
-from bench.site import paths
 from bench.site.cells import CellSummary, by_scene, summarise
 from bench.site.output import Stamp, digest_of, read_stamps, write_file
+from bench.site.paths import Links
 from bench.site.places import BoardPlace, Link, common, record_link
 from bench.site.render import Pages
-from bench.site.shell import Shell
+from bench.site.shell import Page, Shell
 from bench.site.spoken import sound_name
 from bench.site.talk import talk_of
-from bench.site.text import bdi, plain
 
 
 @dataclass(frozen=True)
@@ -98,7 +97,7 @@ class ConversationWriter:
     def write(self, job: PlayerJob) -> PlayerResult:
         """Write all pages of a player, and copy its sound files. Raises RecordError or StorageError."""
         place, player = job.place, job.info.player
-        here = (place.suite, place.language, player)
+        here, at = (place.suite, place.language, player), place.links()
         talks = [t for t in self._tree.conversations(*here) if not place.repeats or t.repeat in place.repeats]
         judgements = [
             j for j in self._tree.judgements(*here) if not place.repeats or j.repeat in place.repeats
@@ -122,9 +121,9 @@ class ConversationWriter:
             given = verdicts.get(talk.name, [])
             sounds = self._sounds(talk)
             for name, data in sounds.items():
-                files.append(f"{paths.player_folder(place.suite, place.language, player)}/{name}")
+                files.append(at.player(player, name))
                 written += write_file(self._setup.output, files[-1], data)
-            name = paths.conversation_page(place.suite, place.language, player, cell.talk)
+            name = at.talk(player, cell.talk)
             records = (record.model_dump_json().encode() for record in (talk, *given))
             inputs = digest_of(same.encode(), _shown(steps, sounds).encode(), *records)
             files.append(name)
@@ -133,11 +132,7 @@ class ConversationWriter:
                 self._stamps[name] = Stamp(inputs, digest_of(page))
                 written += write_file(self._setup.output, name, page)
             stamps[name] = self._stamps[name]
-        summary = PlayerSummary(
-            player=player,
-            measures=player_measures(player, talks),
-            cells=scenes,
-        )
+        summary = PlayerSummary(player, player_measures(player, talks), scenes)
         texts = {cell.scene: talk.scene for talk, cell in zip(talks, cells, strict=True)}
         return PlayerResult(summary, texts, rows, tuple(files), written, stamps)
 
@@ -165,13 +160,9 @@ class ConversationWriter:
         values = self._values(job, path, talk, cell, judgements, sounds)
         name = job.info.name
         about = f"{name} as {cell.name}: what was said, and every verdict. {job.place.title}."
-        return self._setup.shell.fill(
-            title=plain(f"{cell.name}: {name}"),
-            heading=bdi(" ".join(cell.name.split()), 200),
-            content=self._pages.render("conversation", {**values, **steps._asdict()}),
-            path=path,
-            description=plain(about, 300),
-        )
+        content = self._pages.render("conversation", {**values, **steps._asdict()})
+        page = Page(path, "conversation", f"{cell.name}: {name}", cell.name, content, about)
+        return self._setup.shell.fill(page)
 
     def _values(
         self,
@@ -184,7 +175,7 @@ class ConversationWriter:
     ) -> dict[str, object]:
         """What the template needs."""
         every = common(job.place, path)
-        to: paths.Links = every["to"]
+        to: Links = every["to"]
         character, situation = cell.scene.split(".")
         records = [self._tree.conversation_path(talk)]
         records += [self._tree.judgement_path(talk, judgement.judge) for judgement in judgements]

@@ -11,9 +11,8 @@ from markupsafe import escape
 from rich.cells import cell_len
 
 from bench.scores.board import BoardRow
-from bench.site import paths
 from bench.site.context import BoardContext
-from bench.site.text import plain
+from bench.site.text import counted, plain
 
 STYLE = (
     ":root{color-scheme:light dark}body{font:14px/1.5 system-ui,sans-serif;margin:8px;"
@@ -53,25 +52,25 @@ def embed_row(row: BoardRow) -> EmbedRow:
 
 def embed_files(context: BoardContext) -> Iterator[tuple[str, bytes]]:
     """(path, content) of the badge and the table."""
-    folder = paths.board_folder(context.place.suite, context.place.language)
-    yield f"{folder}/badge.svg", badge(context).encode()
+    path = context.links().file("embed.html")
+    yield context.links().file("badge.svg"), badge(context).encode()
     values = {
         "title": context.title,
         "style": STYLE,
         "style_hash": base64.b64encode(hashlib.sha256(STYLE.encode()).digest()).decode(),
-        "number": "Pass rate" if context.rules.probes else context.rules.number.capitalize(),
+        "number": context.rules.number.capitalize(),
         "rows": [embed_row(row) for row in context.board.rows],
-        "to": context.links(f"{folder}/embed.html"),
+        "to": context.links(path),
         "suite": context.place.label,
     }
-    yield f"{folder}/embed.html", context.pages.render("embed", values).encode("utf-8", "replace")
+    yield path, context.pages.render("embed", values).encode("utf-8", "replace")
 
 
 def badge_text(context: BoardContext) -> str:
     """What the badge says: the board, and who leads it."""
     board = context.board
     first = next((row for row in map(embed_row, board.rows) if row.value is not None), None)
-    count = f"{len(board.rows)} player{'' if len(board.rows) == 1 else 's'}"
+    count = counted(len(board.rows), "player")
     if context.place.label.demonstration:
         return f"{plain(context.title, 40)}: demonstration, {count}"
     led = f"{plain(first.name, 30)} {first.value:.2f}" if first is not None else "no scores yet"
@@ -99,10 +98,9 @@ def badge(context: BoardContext) -> str:
 
 def embed_code(context: BoardContext, site_url: str) -> str:
     """HTML that puts the badge and the table into another page."""
-    base = site_url.rstrip("/") or "SITE"
-    folder = f"{base}/{paths.board_folder(context.place.suite, context.place.language)}"
-    title = escape(context.title)
+    base, at, title = site_url.rstrip("/") or "SITE", context.links(), escape(context.title)
+    badge = f'<img src="{base}/{at.file("badge.svg")}" alt="{title}" height="20">'
     return (
-        f'<a href="{folder}/index.html"><img src="{folder}/badge.svg" alt="{title}" height="20"></a>\n'
-        f'<iframe src="{folder}/embed.html" title="{title}" width="100%" height="400"></iframe>'
+        f'<a href="{base}/{at.board()}">{badge}</a>\n'
+        f'<iframe src="{base}/{at.file("embed.html")}" title="{title}" width="100%" height="400"></iframe>'
     )

@@ -20,14 +20,15 @@ from bench.figures import FORMS, Form, rendered
 from bench.results import ResultsTree
 from bench.results.studies import load_study
 from bench.site import paths
-from bench.site.context import BoardContext, Page
+from bench.site.context import BoardContext
 from bench.site.labels import label
 from bench.site.numbers import number
 from bench.site.places import Link
 from bench.site.render import Pages
+from bench.site.shell import Page
 from bench.site.studies import StudyPlace
 from bench.site.svg import inline_figure
-from bench.site.text import bdi, plain
+from bench.site.text import plain
 from bench.slugs import slug
 
 PEOPLE = "people.html"
@@ -115,9 +116,9 @@ def study_page(report: Agreement, place: StudyPlace, boards: Boards, pages: Page
             ],
         },
     )
-    about = plain(f"How far judges agree with people who rated the same conversations: {place.study}.", 300)
-    heading = bdi(f"Judges and people: {place.study}", 200)
-    return Page(page, "part", plain(title), heading, content, about, home.picture if home else "")
+    about = f"How far judges agree with people who rated the same conversations: {place.study}."
+    heading = f"Judges and people: {place.study}"
+    return Page(page, "part", title, heading, content, about, home.picture if home else "")
 
 
 def study_files(report: Agreement, place: StudyPlace) -> Iterator[tuple[str, bytes]]:
@@ -131,8 +132,6 @@ def study_files(report: Agreement, place: StudyPlace) -> Iterator[tuple[str, byt
 
 
 def _judged(report: Agreement, judged: JudgedReport) -> JudgedView:
-    figures = {(figure.name, figure.criterion): figure for figure in judged.figures}
-    names = dict.fromkeys(figure.name for figure in judged.figures)
     drawn = bool(rows_of(report, judged))
     about = (
         f"A dot for each judge, with a line for its interval. {caption(report)}. The table has the numbers."
@@ -141,10 +140,10 @@ def _judged(report: Agreement, judged: JudgedReport) -> JudgedView:
     return JudgedView(
         key=slug(judged.label),
         report=judged,
-        rows=[(name, [figures[name, criterion] for criterion in report.measured]) for name in names],
+        rows=judged.rows(report.measured),
         figure=svg,
         files=[f"{prefix_of(judged)}.{form}" for form in FORMS] if drawn else [],
-        told=_told(report, figures.values()),
+        told=_told(report, judged.figures),
     )
 
 
@@ -170,16 +169,12 @@ def _figure(report: Agreement, judged: JudgedReport, form: Form) -> bytes:
 
 
 def _people(people: People, criterion: str) -> PeopleView:
-    pairs: dict[tuple[str, str], AnnotatorPair] = {}
-    for pair in people.pairs:
-        if pair.criterion == criterion:
-            pairs[pair.annotator, pair.other] = pairs[pair.other, pair.annotator] = pair
-    names = people.annotators
+    pairs, names = people.pair_of(criterion), people.annotators
     return PeopleView(
         criterion=criterion,
         alpha=next(row for row in people.alpha if row.criterion == criterion),
         rows=[(name, [pairs.get((name, other)) for other in names]) for name in names],
-        each=[row for row in people.each if row.criterion == criterion],
+        each=people.each_of(criterion),
     )
 
 

@@ -11,8 +11,9 @@ from pydantic import JsonValue
 from bench.scores.weights import EQUAL
 from bench.site.cells import CellSummary
 from bench.site.charts import diverging
-from bench.site.context import BoardContext, Page
+from bench.site.context import BoardContext
 from bench.site.judge_summary import judge_summary
+from bench.site.shell import Page
 from bench.site.variance import variance_values
 
 DISPUTES = 20

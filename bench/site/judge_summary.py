@@ -11,7 +11,6 @@ from markupsafe import Markup, escape
 from bench.scores.weights import EQUAL
 from bench.site.context import BoardContext
 from bench.site.numbers import number
-from bench.site.paths import board_part
 from bench.site.text import plain
 from bench.tables import fitting
 
@@ -69,7 +68,7 @@ def _slope(context: BoardContext, ranks: Mapping[str, Mapping[str, int]]) -> Mar
     orders = [_order(places, board) for _, places in columns]
     width, height = 2 * SIDE + COLUMN * (len(columns) - 1), TOP + LINE * (len(board) + 1)
     names = context.names
-    links = context.links(board_part(context.place.suite, context.place.language, "judges"))
+    links = context.links(context.links().part("judges"))
     parts = [
         f'<text class="rc-axis-x" x="{SIDE + COLUMN * n}" y="14">{escape(title)}</text>'
         for n, (title, _) in enumerate(columns)

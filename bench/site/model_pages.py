@@ -11,9 +11,10 @@ from bench.records import PlayerInfo
 from bench.scores.board import BoardRow
 from bench.site import paths
 from bench.site.change_pages import rerun_words
-from bench.site.context import BoardContext, Page
+from bench.site.context import BoardContext
 from bench.site.paths import Links
-from bench.site.text import bdi, plain
+from bench.site.shell import Page
+from bench.site.text import counted
 from bench.suites.languages import language_name
 
 FEWEST = 3
@@ -60,7 +61,7 @@ def model_pages(contexts: Sequence[BoardContext]) -> Iterator[Page]:
 
 def _page(player: str, found: Sequence[tuple[BoardContext, PlayerInfo]]) -> Page:
     path = paths.model_page(player)
-    scored = [context for context, _ in found if _is_scored(context, player)]
+    scored = [context for context, _ in found if not context.rules.probes and player in _scored(context)]
     shared = set.intersection(*(_scored(context) for context in scored)) if scored else set()
     boards = [
         OnBoard(
@@ -83,18 +84,12 @@ def _page(player: str, found: Sequence[tuple[BoardContext, PlayerInfo]]) -> Page
         "events": sorted(_events(path, found), key=lambda event: event.date, reverse=True)[:MOST_CHANGES],
     }
     content = found[0][0].pages.render("model", values)
-    listed = "1 board" if len(boards) == 1 else f"{len(boards)} boards"
-    about = plain(f"{name} on {listed}: ranks, settings and history.", 300)
-    title = plain(f"{name}: all boards")
-    return Page(path, "model", title, bdi(" ".join(name.split()), 200), content, about, found[0][0].picture)
+    about = f"{name} on {counted(len(boards), 'board')}: ranks, settings and history."
+    return Page(path, "model", f"{name}: all boards", name, content, about, found[0][0].picture)
 
 
 def _scored(context: BoardContext) -> set[str]:
     return {row.player for row in context.board.rows if row.rank is not None}
-
-
-def _is_scored(context: BoardContext, player: str) -> bool:
-    return not context.rules.probes and player in _scored(context)
 
 
 def _place(context: BoardContext, player: str, shared: set[str]) -> tuple[int, int] | None:

@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import os
 import re
+import subprocess
 from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
@@ -88,6 +89,18 @@ class OutputFolder:
                 with contextlib.suppress(OSError):  # not empty
                     Path(folder).rmdir()
         return removed
+
+
+def check_built(root: Path) -> None:
+    """Raise SiteError unless the folder holds a built site."""
+    if not (root / MARKER).is_file():
+        raise SiteError("no built site", where=str(root), hint="Run `bench site build` first.")
+
+
+def tool_output(done: subprocess.CompletedProcess[str]) -> str:
+    """The last that a program said before it failed."""
+    lines = [line for line in (done.stderr + done.stdout).splitlines() if line.strip()]
+    return "; ".join(lines[-3:]) or f"exit status {done.returncode}"
 
 
 def write_file(root: Path, name: str, data: bytes | str) -> bool:

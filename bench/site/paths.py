@@ -50,38 +50,9 @@ PROBE_PARTS = {"scenes": "Probes", "changes-of-board": "Changes"}
 """The same beside a board of probes. What compares or explains scores makes no sense there."""
 
 
-def board_page(suite: str, language: str) -> str:
-    return f"{board_folder(suite, language)}/index.html"
-
-
-def board_part(suite: str, language: str, part: str) -> str:
-    """One of :data:`PARTS`."""
-    return f"{board_folder(suite, language)}/{part}.html"
-
-
-def player_page(suite: str, language: str, player: str) -> str:
-    return f"{player_folder(suite, language, player)}/index.html"
-
-
 def model_page(player: str) -> str:
     """The page of a model with all its boards."""
     return f"models/{slug(player)}.html"
-
-
-def conversation_page(suite: str, language: str, player: str, scene: str) -> str:
-    return f"{player_folder(suite, language, player)}/{scene}.html"
-
-
-def side_page(suite: str, language: str, kind: str, key: str) -> str:
-    """The page of a character or a situation (``kind``), by its slug."""
-    return f"{board_folder(suite, language)}/{kind}s/{key}.html"
-
-
-def pair_page(suite: str, language: str, one: str, other: str, scene: str = "") -> str:
-    """The page of two players who were compared; with ``scene``, that of their comparison in it."""
-    first, second = sorted((slug(one), slug(other)))
-    folder = f"{board_folder(suite, language)}/pairs/{first}~{second}"
-    return f"{folder}/{scene}.html" if scene else f"{folder}/index.html"
 
 
 def scene_name(character: str, situation: str) -> str:
@@ -90,14 +61,6 @@ def scene_name(character: str, situation: str) -> str:
     A scene without a character, of published scores, has the name of the situation.
     """
     return f"{slug(character)}.{slug(situation)}" if character else slug(situation)
-
-
-def board_folder(suite: str, language: str) -> str:
-    return f"boards/{suite}/{language}"
-
-
-def player_folder(suite: str, language: str, player: str) -> str:
-    return f"{board_folder(suite, language)}/players/{slug(player)}"
 
 
 def relative(target: str, page: str) -> str:
@@ -111,50 +74,55 @@ def relative(target: str, page: str) -> str:
 
 @dataclass(frozen=True)
 class Links:
-    """Links from one page to the pages of a board. Templates call it ``to``."""
+    """Where the pages of a board are: links from a page, or paths in the site. Templates call it ``to``."""
 
     suite: str
     language: str
-    page: str
-    """The page that the links are on."""
+    page: str = ""
+    """The page that the links are on; empty: they are paths."""
     published: bool = False
     """The conversations are elsewhere: links to them lead to the page of the scene."""
 
     def path(self, target: str) -> str:
         """Any page of the site."""
-        return relative(target, self.page)
+        return relative(target, self.page) if self.page else target
+
+    def file(self, name: str) -> str:
+        """A file in the board's folder."""
+        return self.path(f"boards/{self.suite}/{self.language}/{name}")
 
     def in_language(self, language: str) -> Links:
         """Links from the same page to the suite's board in another language."""
         return replace(self, language=language)
 
     def board(self) -> str:
-        return self.path(board_page(self.suite, self.language))
+        return self.file("index.html")
 
     def part(self, name: str) -> str:
         """One of :data:`PARTS`."""
-        return self.path(board_part(self.suite, self.language, name))
+        return self.file(f"{name}.html")
 
-    def player(self, player: str) -> str:
-        return self.path(player_page(self.suite, self.language, player))
+    def player(self, player: str, file: str = "index.html") -> str:
+        """A player's page, or another file of its folder."""
+        return self.file(f"players/{slug(player)}/{file}")
 
     def audit(self, player: str) -> str:
         """How a player's score was calculated."""
-        return self.path(f"{player_folder(self.suite, self.language, player)}/audit.html")
+        return self.player(player, "audit.html")
 
     def talk(self, player: str, scene: str) -> str:
         """A player's conversation in a scene."""
-        if self.published:
-            return self.scene(scene)
-        return self.path(conversation_page(self.suite, self.language, player, scene))
+        return self.scene(scene) if self.published else self.player(player, f"{scene}.html")
 
     def scene(self, scene: str) -> str:
         """The page of a scene, with all players in it."""
-        return self.path(f"{board_folder(self.suite, self.language)}/scenes/{scene}.html")
+        return self.file(f"scenes/{scene}.html")
 
-    def pair(self, one: str, other: str, scene: str = "") -> str:
+    def pair(self, one: str, other: str, scene: str = "index") -> str:
         """Two players who were compared, or their comparison in one scene."""
-        return self.path(pair_page(self.suite, self.language, one, other, scene))
+        first, second = sorted((slug(one), slug(other)))
+        return self.file(f"pairs/{first}~{second}/{scene}.html")
 
     def side(self, kind: str, key: str) -> str:
-        return self.path(side_page(self.suite, self.language, kind, key))
+        """The page of a character or a situation (``kind``), by its slug."""
+        return self.file(f"{kind}s/{key}.html")

@@ -10,6 +10,7 @@ from typing import Any
 from bench.results import ResultsTree
 from bench.site import paths
 from bench.site.labels import SuiteLabel
+from bench.site.paths import Links
 from bench.suites.languages import language_name
 
 
@@ -39,6 +40,10 @@ class BoardPlace:
     def title(self) -> str:
         return f"{self.label.title}, {self.language_name}"
 
+    def links(self, page: str = "") -> Links:
+        """Links of ``page`` to the pages of this board; without a page, their paths in the site."""
+        return Links(self.suite, self.language, page, self.label.source is not None)
+
 
 @dataclass(frozen=True)
 class Link:
@@ -56,17 +61,14 @@ def record_link(tree: ResultsTree, source_url: str, path: Path) -> Link:
 
 def common(place: BoardPlace, page: str) -> dict[str, Any]:
     """Values for the template of every page of a board."""
-    board = paths.board_page(place.suite, place.language)
+    to = place.links(page)
     return {
         "suite": place.label,
         "language": place.language,
-        "about": paths.relative(paths.DEMONSTRATION, page),
-        "probes_page": paths.relative(paths.PROBES, page),
-        "long_page": paths.relative(paths.LONG, page),
-        "method": paths.relative(paths.METHOD, page),
-        "to": paths.Links(place.suite, place.language, page, place.label.source is not None),
-        "crumbs": [
-            Link(paths.relative(paths.BOARDS, page), "Boards"),
-            Link(paths.relative(board, page), place.title),
-        ],
+        "about": to.path(paths.DEMONSTRATION),
+        "probes_page": to.path(paths.PROBES),
+        "long_page": to.path(paths.LONG),
+        "method": to.path(paths.METHOD),
+        "to": to,
+        "crumbs": [Link(to.path(paths.BOARDS), "Boards"), Link(to.board(), place.title)],
     }

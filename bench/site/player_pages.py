@@ -13,20 +13,21 @@ from bench.scores.analyses.turns import ALL
 from bench.scores.long_forms import figure_tables
 from bench.site import paths
 from bench.site.charts import diverging
-from bench.site.context import BoardContext, Page
+from bench.site.context import BoardContext
 from bench.site.embeds import embed_row
 from bench.site.evidence import TurnScore
 from bench.site.figures import Mark, Series, line_figure
 from bench.site.measures import measure_rows
 from bench.site.places import record_link
 from bench.site.probes import probe_table, verdicts_by_character
+from bench.site.shell import Page
 from bench.site.why import why_of
 
 
 def player_page(context: BoardContext, info: PlayerInfo) -> Page:
     """One player's page."""
     place, evidence = context.place, context.evidence
-    path = paths.player_page(place.suite, place.language, info.player)
+    path = context.links().player(info.player)
     record = context.tree.player_folder(place.suite, place.language, info.player) / "player.json"
     if context.published:
         record = context.tree.table_folder(place.suite) / SCORES
@@ -79,9 +80,8 @@ def _about(context: BoardContext, info: PlayerInfo) -> str:
     row = embed_row(context.evidence.rows[info.player]) if info.player in context.evidence.rows else None
     if row is None or row.rank is None or row.value is None:
         return f"{info.name} on {context.title}: its conversations, with every verdict."
-    number = "pass rate" if context.rules.probes else context.rules.number
-    place = f"rank {row.rank} of {len(context.board.rows)}"
-    return f"{info.name} on {context.title}: {place}, {number} {row.value:.2f}; with every conversation."
+    place = f"rank {row.rank} of {len(context.board.rows)}, {context.rules.number} {row.value:.2f}"
+    return f"{info.name} on {context.title}: {place}; with every conversation."
 
 
 def turn_figure(

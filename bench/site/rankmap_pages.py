@@ -11,8 +11,8 @@ from bench.boards.rank_map_chart import bands_note, caption, draw_rank_map, pref
 from bench.figures import FORMS, Form, rendered
 from bench.records import canonical
 from bench.scores.rankmap import RankMap, board_rank_map
-from bench.site import paths
-from bench.site.context import BoardContext, Page
+from bench.site.context import BoardContext
+from bench.site.shell import Page
 from bench.site.svg import inline_figure
 from bench.site.text import plain
 from bench.slugs import slug
@@ -29,9 +29,8 @@ def rank_maps_page(context: BoardContext) -> Page:
 
 def rank_map_files(context: BoardContext) -> Iterator[tuple[str, bytes]]:
     """(path, content) of each map as SVG, PNG, PDF and JSON."""
-    folder = paths.board_folder(context.place.suite, context.place.language)
     for rank_map in _maps(context):
-        name = f"{folder}/rank-maps/{slug(rank_map.list_name)}"
+        name = context.links().file(f"rank-maps/{slug(rank_map.list_name)}")
         for form in FORMS:
             yield f"{name}.{form}", _figure(rank_map, form)
         yield f"{name}.json", canonical(rank_map.model_dump(mode="json")).encode("utf-8")
@@ -51,7 +50,7 @@ def _titled(rank_map: RankMap, title: str) -> RankMap:
 def _shown(context: BoardContext, rank_map: RankMap) -> dict[str, Any]:
     """Values for a map's section of the page."""
     key = slug(rank_map.list_name)
-    to = context.links(context.part_path("rank-maps"))
+    to = context.links(context.links().part("rank-maps"))
     links = {model.player: to.player(model.player) for model in rank_map.models}
     names = {links[model.player]: plain(context.names[model.player], 80) for model in rank_map.models}
     about = f"Lines join each model's rank here to its rank there. {caption(rank_map)}. A table follows."

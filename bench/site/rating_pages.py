@@ -13,9 +13,10 @@ from bench.results.comparisons import comparison_path, comparisons
 from bench.scores.pairwise_data import balance_of
 from bench.scores.pairwise_records import RatedPair, Rating, Tally
 from bench.site import paths
-from bench.site.context import BoardContext, Page
+from bench.site.context import BoardContext
 from bench.site.labels import label
 from bench.site.places import record_link
+from bench.site.shell import Page
 
 MOST_IN_MATRIX = 40
 """Players in the matrix; more would not fit a page."""
@@ -105,7 +106,7 @@ def _pair_page(
     pair: RatedPair | None,
     scenes: Mapping[str, Sequence[Comparison]],
 ) -> Page:
-    path = paths.pair_page(context.place.suite, context.place.language, *players)
+    path = context.links().pair(*players)
     names = [context.names[player] for player in players]
     heading = f"{names[0]} and {names[1]}"
     tables: list[tuple[str, list[tuple[str, Tally]]]] = []
@@ -148,7 +149,7 @@ def _comparison_page(
     records: Sequence[Comparison],
     talks: tuple[Conversation | None, Conversation | None],
 ) -> Page:
-    path = paths.pair_page(context.place.suite, context.place.language, *players, scene)
+    path = context.links().pair(*players, scene)
     cell = context.scenes.get(paths.scene_name(records[0].character, records[0].situation))
     name = cell.name if cell is not None else scene
     names = [context.names[player] for player in players]

@@ -8,8 +8,9 @@ from typing import Any
 
 from bench.scores.board import BoardRow
 from bench.site.board_table import robust_views
-from bench.site.context import BoardContext, Page
+from bench.site.context import BoardContext
 from bench.site.numbers import dollars
+from bench.site.shell import Page
 from bench.site.text import plain
 from bench.slugs import slug
 

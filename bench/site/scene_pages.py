@@ -8,10 +8,11 @@ from dataclasses import dataclass
 
 from bench.records import PlayerInfo, Scene
 from bench.scores.analyses.items import LEAST_PLAYERS
-from bench.site import paths
 from bench.site.cells import CellSummary
-from bench.site.context import BoardContext, Named, Page
+from bench.site.context import BoardContext, Named
 from bench.site.evidence import Difficulty, SideMean
+from bench.site.shell import Page
+from bench.site.text import counted
 
 SHOWN = 5
 """Most scenes to list as the hardest and as the easiest."""
@@ -100,14 +101,11 @@ def _side_page(context: BoardContext, kind: str, side: Named) -> Page:
         "best_of": context.best,
         "players": _players(context, kind, side, mine),
     }
-    path = paths.side_page(context.place.suite, context.place.language, kind, side.key)
+    path = context.links().side(kind, side.key)
     title = f"{kind.capitalize()}: {side.name}"
-    about = f"{title}: {_scenes(len(mine))} on {context.title}, how hard they are, and who does best there."
+    where = f"{counted(len(mine), 'scene')} on {context.title}"
+    about = f"{title}: {where}, how hard they are, and who does best there."
     return context.page(path, "scene", "side", values, f"{title} ({context.title})", title, about)
-
-
-def _scenes(count: int) -> str:
-    return "1 scene" if count == 1 else f"{count} scenes"
 
 
 def _place(context: BoardContext, effect: Difficulty | None) -> str:
@@ -149,8 +147,7 @@ def _scene_page(context: BoardContext, scene: str, text: Scene) -> Page:
         "sides": {"character": character, "situation": situation},
         "rows": rows,
     }
-    path = f"{paths.board_folder(context.place.suite, context.place.language)}/scenes/{scene}.html"
     about = (
         f"{name}: what the sides were told, and all {len(rows)} players of {context.title} with their scores."
     )
-    return context.page(path, "scene", "scene", values, name, name, about)
+    return context.page(context.links().scene(scene), "scene", "scene", values, name, name, about)

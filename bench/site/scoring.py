@@ -49,6 +49,8 @@ class BoardRules:
     @property
     def number(self) -> str:
         """Name of the number by which the board is sorted."""
+        if self.probes:
+            return "pass rate"
         return "score" if self.length == "none" else "length-normalised score"
 
     def heat(self, score: float | None) -> str:

@@ -7,7 +7,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 from bench.errors import SiteError
-from bench.site.output import MARKER
+from bench.site.output import check_built
 
 
 class _Handler(SimpleHTTPRequestHandler):
@@ -26,8 +26,7 @@ class _Handler(SimpleHTTPRequestHandler):
 
 def site_server(output: Path, port: int = 8000, host: str = "127.0.0.1") -> ThreadingHTTPServer:
     """A server for a built site, not yet started. Port 0: any free port. Raises SiteError."""
-    if not (output / MARKER).is_file():
-        raise SiteError("no built site", where=str(output), hint="Run `bench site build` first.")
+    check_built(output)
     handler = partial(_Handler, directory=str(output))
     try:
         return ThreadingHTTPServer((host, port), handler)

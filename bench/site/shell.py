@@ -20,12 +20,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from markupsafe import Markup
-
 from bench.errors import SiteError
 from bench.files import storage_error
 from bench.site.csp import with_policy
+from bench.site.output import tool_output
 from bench.site.paths import SEARCH
+from bench.site.text import bdi, plain
 
 TITLE = "RCTITLERC"
 HEADING = "RCHEADINGRC"
@@ -80,6 +80,23 @@ LAST = "About"
 """The section for pages that are not listed in NAV."""
 
 
+@dataclass(frozen=True)
+class Page:
+    """A generated page: its path, the kind of shell it needs, and what fills the shell."""
+
+    path: str
+    kind: str
+    title: str
+    heading: str
+    """Plain text, as are the title and what previews of links say."""
+    content: str
+    """HTML."""
+    about: str = ""
+    """What previews of links say; empty: the title."""
+    image: str = ""
+    """Path of the picture in previews."""
+
+
 class Shell:
     """A rendered page with gaps for its title, heading and content, and for what previews of links show."""
 
@@ -88,31 +105,19 @@ class Shell:
         self._site_url = site_url.rstrip("/")
         self._parts = _SLOT.split(page)
 
-    def fill(
-        self,
-        *,
-        title: str,
-        heading: Markup,
-        content: str,
-        path: str = "",
-        description: str = "",
-        image: str = "",
-    ) -> str:
-        """The page with its gaps filled.
-
-        ``title`` and ``description`` are plain text, ``heading`` and ``content`` HTML. ``path`` and
-        ``image`` say where the page and its picture are, for links that need the site's address.
-        """
+    def fill(self, page: Page) -> str:
+        """The shell with its gaps filled."""
+        title = plain(page.title)
         values = {
             TITLE: html.escape(title),
-            HEADING: str(heading),
-            CONTENT: content,
-            DESCRIPTION: html.escape(description or title),
-            ADDRESS: html.escape(f"{self._site_url}/{path}"),
+            HEADING: bdi(" ".join(page.heading.split()), 200),
+            CONTENT: page.content,
+            DESCRIPTION: html.escape(plain(page.about, 300) or title),
+            ADDRESS: html.escape(f"{self._site_url}/{page.path}"),
             IMAGE: "",
         }
         if self._site_url:
-            picture = html.escape(f"{self._site_url}/{image or PREVIEW}")
+            picture = html.escape(f"{self._site_url}/{page.image or PREVIEW}")
             values[IMAGE] = IMAGE.replace("RCIMAGERC", picture)
         return "".join(values[part] if n % 2 else part for n, part in enumerate(self._parts))
 
@@ -129,6 +134,10 @@ class Stage1:
     """By kind of generated page."""
     board_shells: Mapping[str, Shell]
     """By path of the board's page. In these, the navigation marks the board."""
+
+    def filled(self, page: Page) -> str:
+        """A page in its shell."""
+        return (self.board_shells.get(page.path) or self.shells[page.kind]).fill(page)
 
 
 @dataclass(frozen=True)
@@ -244,8 +253,7 @@ def _run_mkdocs(work: Path, output: Path) -> None:
     environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1", "PYTHONUTF8": "1"}
     done = subprocess.run(command, cwd=work, env=environment, capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        lines = [line for line in (done.stderr + done.stdout).splitlines() if line.strip()]
-        message = "; ".join(lines[-3:]).replace(str(work), "") or f"exit status {done.returncode}"
+        message = tool_output(done).replace(str(work), "")
         raise SiteError(f"MkDocs failed: {message}", where="site/pages")
 
 

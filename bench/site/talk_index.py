@@ -20,8 +20,8 @@ from bench.errors import SiteError, UserError
 from bench.files import storage_error
 from bench.records import Conversation, PlayerInfo, numbered
 from bench.results import ResultsTree
-from bench.site import paths
-from bench.site.output import MARKER
+from bench.site.output import check_built, tool_output
+from bench.site.paths import TALK_INDEX, Links, scene_name
 from bench.site.talk import talk_of
 from bench.site.text import cut, plain, words
 from bench.slugs import slug
@@ -46,16 +46,6 @@ class IndexReport:
     seconds: float
 
 
-@dataclass(frozen=True)
-class _Listed:
-    """A conversation with a page on the site."""
-
-    page: str
-    suite: str
-    info: PlayerInfo
-    conversation: Conversation
-
-
 def index_talks(results: Path, output: Path) -> IndexReport:
     """Index all conversations that have a page on a built site, for its search page.
 
@@ -71,9 +61,8 @@ def index_talks(results: Path, output: Path) -> IndexReport:
     """
     started = time.perf_counter()
     executable = _pagefind()
-    if not (output / MARKER).is_file():
-        raise SiteError("no built site", where=str(output), hint="Run `bench site build` first.")
-    tree, folder = ResultsTree(results), output / paths.TALK_INDEX
+    check_built(output)
+    tree, folder = ResultsTree(results), output / TALK_INDEX
     boards: dict[str, list[str]] = {}
     for suite, language in tree.boards():
         if tree.score_source(suite) is None:
@@ -81,7 +70,7 @@ def index_talks(results: Path, output: Path) -> IndexReport:
     talks = cut = 0
     try:
         with tempfile.TemporaryDirectory(prefix="dramaturg-index-") as work:
-            made = Path(work) / paths.TALK_INDEX
+            made = Path(work) / TALK_INDEX
             for language, suites in boards.items():
                 pages = Path(work) / language
                 counted = _write_pages(tree, output, suites, language, pages)
@@ -114,36 +103,33 @@ def _write_pages(
     tree: ResultsTree, output: Path, suites: list[str], language: str, folder: Path
 ) -> tuple[int, int]:
     """Write the pages for Pagefind. Returns the number of conversations, and how many of them were cut."""
-    count = sum(len(list(output.glob(f"{_players(suite, language)}/*/*.*.html"))) for suite in suites)
+    count = sum(len(list(output.glob(Links(suite, language).file("players/*/*.*.html")))) for suite in suites)
     most = min(LONGEST, MOST // max(count, 1))
     talks = cut = 0
     for suite in suites:
-        for talk in _listed(tree, output, suite, language):
-            text, whole = _page(talk, most)
-            path = folder / talk.page
+        for page, info, talk in _listed(tree, output, suite, language):
+            text, whole = _page(talk, info, most)
+            path = folder / page
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8", errors="replace")
             talks, cut = talks + 1, cut + (not whole)
     return talks, cut
 
 
-def _players(suite: str, language: str) -> str:
-    return f"{paths.board_folder(suite, language)}/players"
-
-
-def _listed(tree: ResultsTree, output: Path, suite: str, language: str) -> Iterator[_Listed]:
-    """The conversations of a board that have a page."""
+def _listed(
+    tree: ResultsTree, output: Path, suite: str, language: str
+) -> Iterator[tuple[str, PlayerInfo, Conversation]]:
+    """The conversations of a board that have a page, each with that page and its player."""
     for info in tree.players(suite, language):
         for talk in tree.conversations(suite, language, info.player):
-            scene = paths.scene_name(talk.character, talk.situation)
-            page = paths.conversation_page(suite, language, info.player, numbered(scene, talk.repeat))
+            scene = numbered(scene_name(talk.character, talk.situation), talk.repeat)
+            page = Links(suite, language).talk(info.player, scene)
             if (output / page).is_file():
-                yield _Listed(page, suite, info, talk)
+                yield page, info, talk
 
 
-def _page(listed: _Listed, most: int) -> tuple[str, bool]:
+def _page(talk: Conversation, info: PlayerInfo, most: int) -> tuple[str, bool]:
     """A conversation as a page of words, and whether it holds all of them. ``most``: its characters."""
-    talk = listed.conversation
     view = talk_of(talk, ())
     said = [("opening", view.opening)]
     said += [(f"t{turn.number}", (*turn.user, turn.answer or "")) for turn in view.turns]
@@ -154,8 +140,8 @@ def _page(listed: _Listed, most: int) -> tuple[str, bool]:
             heading = f'<h2 id="{anchor}">{anchor.removeprefix("t")}</h2>'
             parts.append(f"{heading}<p>{escape(cut(text, left))}</p>")
         left -= len(text)
-    title = plain(f"{talk.scene.character_name}, {talk.scene.situation_title}: {listed.info.name}")
-    filters = f"board:{slug(listed.suite)}", f"player:{slug(listed.info.player)}"
+    title = plain(f"{talk.scene.character_name}, {talk.scene.situation_title}: {info.name}")
+    filters = f"board:{slug(talk.suite)}", f"player:{slug(talk.player)}"
     marks = "".join(f'<i data-pagefind-filter="{value}"></i>' for value in filters)
     page = f"<html><body><h1>{escape(title)}</h1>{marks}{''.join(parts)}</body></html>"
     return page, left >= 0
@@ -167,8 +153,7 @@ def _run(executable: Path, pages: Path, output: Path, language: str) -> None:
     command += ["--force-language", language]
     done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
     if done.returncode != 0 or not (output / "pagefind.js").is_file():
-        lines = [line for line in (done.stderr + done.stdout).splitlines() if line.strip()]
-        raise SiteError(f"Pagefind failed: {'; '.join(lines[-3:]) or f'exit status {done.returncode}'}")
+        raise SiteError(f"Pagefind failed: {tool_output(done)}")
     for pattern in LEFT_OUT:
         for path in output.glob(pattern):
             path.unlink()

@@ -9,6 +9,7 @@ lone surrogates, which HTML cannot hold: they are replaced by symbols.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import lru_cache
 from unicodedata import bidirectional
 
@@ -29,20 +30,26 @@ _FLAG = "\U0001f3f4"  # with the invisible tags after it, this is a regional fla
 
 def visible(text: str) -> Markup:
     """``text`` as HTML, with its hidden characters shown."""
-    if not _HIDDEN.search(text):
-        return escape(text)
+    return _replaced(text, _HIDDEN, _marked, escape) if _HIDDEN.search(text) else escape(text)
+
+
+def _replaced(
+    text: str,
+    pattern: re.Pattern[str],
+    replacement: Callable[[re.Match[str]], str],
+    between: Callable[[str], Markup],
+) -> Markup:
+    """``text`` as HTML: ``replacement`` writes what matches ``pattern``, and ``between`` the rest."""
     parts: list[str] = []
     end = 0
-    for match in _HIDDEN.finditer(text):
-        parts.append(str(escape(text[end : match.start()])))
-        parts.append(_marked(match, text))
+    for match in pattern.finditer(text):
+        parts += [between(text[end : match.start()]), replacement(match)]
         end = match.end()
-    parts.append(str(escape(text[end:])))
-    return Markup("".join(parts))
+    return Markup("".join([*parts, between(text[end:])]))
 
 
-def _marked(match: re.Match[str], text: str) -> str:
-    hidden = match.group()
+def _marked(match: re.Match[str]) -> str:
+    hidden, text = match.group(), match.string
     if hidden == "\r":
         return "&#13;" if text.startswith("\n", match.end()) else _code_point(hidden, "&#13;")
     if len(hidden) > 1 or hidden >= "\U000e0000":
@@ -105,16 +112,7 @@ def acted(text: str) -> Markup:
     """``text`` as :func:`visible` shows it, with actions (between asterisks, which stay) marked by ``em``."""
     if "*" not in text:
         return visible(text)
-    parts: list[str] = []
-    end = 0
-    for match in _ACTION.finditer(text):
-        parts += [
-            str(visible(text[end : match.start()])),
-            f'<em class="rc-act">{visible(match.group())}</em>',
-        ]
-        end = match.end()
-    parts.append(str(visible(text[end:])))
-    return Markup("".join(parts))
+    return _replaced(text, _ACTION, lambda act: f'<em class="rc-act">{visible(act.group())}</em>', visible)
 
 
 @lru_cache(maxsize=64)
@@ -133,6 +131,11 @@ def plain(text: str, limit: int = 200) -> str:
     """``text`` on one line, for a title or attribute. Hidden characters are written as ``⟨U+202E⟩``."""
     line = cut(" ".join(text.split()), limit)
     return _HIDDEN.sub(lambda m: "".join(f"⟨U+{ord(c):04X}⟩" for c in m.group()), line)
+
+
+def counted(count: int, noun: str) -> str:
+    """A number of things, such as ``1 player``."""
+    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def words(text: str) -> str:

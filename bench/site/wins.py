@@ -6,7 +6,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from bench.site.charts import diverging
-from bench.site.context import BoardContext, Page
+from bench.site.context import BoardContext
+from bench.site.shell import Page
 from bench.slugs import slug
 
 
@@ -44,7 +45,7 @@ def _win(context: BoardContext, met: Collection[frozenset[str]], player: str, ot
     pair = context.evidence.pairs.get(player, {}).get(other)
     if pair is None:
         return None
-    to = context.links(context.part_path("wins"))
+    to = context.links(context.links().part("wins"))
     href = f"{to.part('compare')}?p={slug(player)}&p={slug(other)}"
     if {player, other} in met:
         href = to.pair(player, other)

@@ -36,7 +36,7 @@ def conversation_of(tree: ResultsTree, suite: str, language: str) -> str:
         for talk in tree.conversations(suite, language, info.player):
             if any((j.character, j.situation) == (talk.character, talk.situation) for j in judged):
                 scene = paths.scene_name(talk.character, talk.situation)
-                return paths.conversation_page(suite, language, info.player, scene)
+                return paths.Links(suite, language).talk(info.player, scene)
     raise SystemExit(f"no judged conversation of {suite} in {language}")
 
 
@@ -68,7 +68,7 @@ def main() -> None:
     options.output.mkdir(parents=True, exist_ok=True)
     tree = ResultsTree(options.results)
     pages = {
-        "board": paths.board_page(*options.board.split("/")),
+        "board": paths.Links(*options.board.split("/")).board(),
         "conversation": f"{conversation_of(tree, *options.conversation.split('/'))}#talk",
     }
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:

@@ -17,7 +17,7 @@ from bench.results import ResultsTree
 from bench.site.build import build_site
 from bench.site.cells import summarise
 from bench.site.figures import Mark, Series, line_figure
-from bench.site.paths import conversation_page
+from bench.site.paths import Links
 from bench.site.project import Sources, changelog, citation, feed, version_entries
 from bench.site.render import json_in_page
 from tests.site.hostile import BOOM
@@ -296,7 +296,7 @@ def test_a_conversation_in_hebrew_runs_from_right_to_left(
     path.write_text(canonical(sealed(talk.model_copy(update={"calls": calls})).plain()), encoding="utf-8")
     site = tmp_path / "site"
     build_site(made.tree, output=site, jobs=1)
-    page = conversation_page("synthetic", "he", made.players[0], "character-1.situation-1")
+    page = Links("synthetic", "he").talk(made.players[0], "character-1.situation-1")
     text = (site / page).read_text(encoding="utf-8")
     for kind in ("rc-message", "rc-card"):
         blocks = re.findall(rf'<div class="rc-text {kind}[^>]*>', text)
