@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
@@ -13,17 +12,15 @@ from bench.replies.faults import ReplyFault, shown
 from bench.replies.later import Later
 from bench.replies.mending import mended
 from bench.replies.reasoning import MARKERS, QUOTES, Separated, answer_start, bare, last_closing
+from bench.replies.revisions import differs, numbers_in, revised_inside, takes_back
 from bench.replies.scan import Scan, Span, outside, scan
 
 MAX_TRIED: Final = 1_000
 """Values tried, counted from the end of a reply; earlier ones are ignored."""
 
 _FENCE: Final = Later(r"(?:```|~~~)[ \t]*+\w*")
-_NUMBER: Final = Later(r"-?[0-9]{1,9}(?:\.0)?|true|false", re.IGNORECASE)
-_MENTION: Final = Later(
-    rf"\b(\w{{1,60}})[\"'*`]{{0,3}}\s?[:=]\s?[\"'*`]{{0,3}}({_NUMBER.pattern})\b", re.IGNORECASE
-)
-"""In prose: a key, then a number or boolean."""
+_LAST_FENCE: Final = Later(r"\s*+(?:`{1,3}|~{1,3})?\s*+\Z")
+"""All that may follow a value in a reply that was cut off: at most the end of its fence."""
 _MALFORMED: Final = (
     "The JSON in the reply is malformed. Escape quotation marks inside strings, and write numbers, true and"
     " false plainly."
@@ -62,6 +59,8 @@ class JsonReply:
     """Whether the standard decoder could not read it."""
     clashes: bool = False
     """Whether a key occurs twice, and one of its values may be part of a string."""
+    known: Collection[str] = ()
+    """The keys that it may have."""
 
     @property
     def sound(self) -> bool:
@@ -112,9 +111,12 @@ def ended(reply: JsonReply) -> None:
 
 
 def once(reply: JsonReply) -> None:
-    """Raise ReplyFault if a key in ``reply`` has two values and one of them may be part of a string."""
+    """Raise ReplyFault if a key in ``reply`` has two values and one of them may be part of a string, or if
+    further keys change what it says."""
     if reply.clashes:
         raise ReplyFault("contradiction", "The JSON gives a key twice; each key must occur once.")
+    if revised_inside(reply.data, reply.known):
+        raise ReplyFault("contradiction", "The JSON has further keys that give other values.")
 
 
 def find(text: str, wanted: Wanted) -> JsonReply:
@@ -150,7 +152,7 @@ def _alone(text: str, wanted: Wanted) -> JsonReply | None:
     accepted = wanted.accept(decoded.data) if decoded and not decoded.repairs else None
     if accepted is None:
         return None
-    reply = JsonReply(accepted[0], set(), raw, text.index("{"))
+    reply = JsonReply(accepted[0], set(), raw, text.index("{"), known=wanted.known)
     if MAY_HOLD_SURROGATES.search(raw):
         reply.data = cleaned(reply.data, reply.repairs)
     return reply
@@ -173,7 +175,7 @@ def goes_on(text: str) -> bool:
     ends = [max(text.rfind("}"), text.rfind("]")) + 1]
     if scanned.spans and scanned.closed:
         ends.append(scanned.spans[-1].end)
-    return any(_FENCE.sub("", MARKERS.sub("", text[end:])).strip() for end in ends)
+    return any(not _LAST_FENCE.match(MARKERS.sub("", text[end:])) for end in ends)
 
 
 def _after_reasoning(text: str, whole: Scan, wanted: Wanted) -> JsonReply | None:
@@ -233,7 +235,9 @@ def _bind(text: str, scanned: Scan, start: int, wanted: Wanted) -> JsonReply:
                 repairs.add(slug)
             if not span.closed:
                 repairs.add("truncated")
-            return JsonReply(data, repairs, raw, span.start, rest, decoded.mended, decoded.clashes)
+            return JsonReply(
+                data, repairs, raw, span.start, rest, decoded.mended, decoded.clashes, wanted.known
+            )
         if not span.closed and span.height > MAX_DEPTH:
             raise ReplyFault("bad_json", "The JSON in the reply is nested too deeply.")
         if not span.closed:
@@ -249,17 +253,15 @@ def _bind(text: str, scanned: Scan, start: int, wanted: Wanted) -> JsonReply:
 
 
 def _in_doubt(text: str, scanned: Scan, span: Span, wanted: Wanted, data: dict[str, Any]) -> bool:
-    """Whether something else than ``data`` may be meant: what follows gives another value for one of its
-    numbers, or an earlier value would do and this one is a quotation in a sentence."""
-    given = set(_numbers(data, wanted.known))
+    """Whether something else than ``data`` may be meant: what follows changes one of its numbers,
+    or an earlier value would do and this one is a quotation in a sentence."""
     readable = [s for s in scanned.spans[-MAX_TRIED:] if s.closed and s.height <= MAX_DEPTH]
-    for other in (s for s in readable if s.start >= span.end):
+    given = numbers_in(data, wanted.known)
+    if given and takes_back(outside(text, scanned, span.end), given, wanted.known):
+        return True
+    for other in (s for s in readable if s.start >= span.end) if given else ():
         decoded = strictly(text[other.start : other.end])
-        if decoded and not given.issuperset(_numbers(decoded.data, wanted.known)):
-            return True
-    for mention in _MENTION.finditer(outside(text, scanned, span.end)):
-        key = mention[1].lower()
-        if key in wanted.known and (key, _plain(mention[2])) not in given:
+        if decoded and differs(decoded.data, given, wanted.known):
             return True
     before, after = text[span.start - 1 : span.start], text[span.end : span.end + 1]
     line = text[: span.start].rpartition("\n")[2].strip(), text[span.end :].partition("\n")[0]
@@ -270,20 +272,6 @@ def _in_doubt(text: str, scanned: Scan, span: Span, wanted: Wanted, data: dict[s
     return bool(quoted) and any(
         found and wanted.accept(found.data) for found in (strictly(text[s.start : s.end]) for s in earlier)
     )
-
-
-def _numbers(value: Any, known: Collection[str]) -> Iterator[tuple[str, str]]:
-    """The ``known`` keys with a number or boolean in an object, or in the objects of its lists."""
-    for item in value if isinstance(value, list) else [value]:
-        for key, inner in item.items() if isinstance(item, dict) else ():
-            if isinstance(inner, list | dict):
-                yield from _numbers(inner, known)
-            elif key in known and (isinstance(inner, int | float) or _NUMBER.fullmatch(str(inner).strip())):
-                yield key, _plain(str(inner))
-
-
-def _plain(number: str) -> str:
-    return number.strip().lower().removesuffix(".0")
 
 
 def _continues(rest: str, until_stray: str) -> bool:
