@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from bench.agreement.coefficients import Coefficient, Resampling
-from bench.scores.alpha import ordinal_alpha
+from bench.scores.alpha import ResampledAlpha, ordinal_alpha
 
 NOBODY = "nobody annotated it"
 ONE_ANNOTATOR = "only one annotator, so there is nothing to compare"
@@ -27,5 +27,5 @@ def alpha_of(table: pd.DataFrame, resampling: Resampling) -> Coefficient:
         return Coefficient(n=0, value=None, reason="no item was scored by two annotators")
     if len(np.unique(scored[~np.isnan(scored)])) < 2:
         return Coefficient(n=n, value=None, reason="all scores are the same, so alpha is undefined")
-    low, high, reason = resampling.interval(mask, lambda: resampling.over(mask, scored, ordinal_alpha))
-    return Coefficient(n=n, value=float(ordinal_alpha(scored)[0]), low=low, high=high, reason=reason)
+    low, high, reason = resampling.interval(mask, lambda: resampling.over(mask, scored, ResampledAlpha))
+    return Coefficient(n=n, value=ordinal_alpha(scored), low=low, high=high, reason=reason)

@@ -1,12 +1,14 @@
 """Spearman correlations with p and bootstrap interval, and paired differences between them.
 
 A resample is a vector of counts: how often each item was drawn. Correlations of resamples are computed from
-the counts and average ranks. Those are half-integers, so the values are exact and the same on every machine.
+the counts and twice the average ranks. Those are whole numbers, so the values are exact and the same on every
+machine.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
+from hashlib import sha256
 from typing import Any, Literal
 
 import numpy as np
@@ -25,6 +27,7 @@ from bench.scores.bootstrap import (
 )
 from bench.scores.correlation import DRAWS, LEAST, LEAST_FOR_INTERVAL, SAME, TIE_DECIMALS, chance, rho
 from bench.scores.paper import DIGITS, published
+from bench.scores.resampled_ranks import Counts, ResampledRanks, sum_of_products
 
 RESAMPLES = 2_000
 MANY = 50
@@ -44,7 +47,9 @@ PERFECT = "no interval: every resample of a perfect order is perfect"
 Unit = Literal["conversations", "players"]
 Places = npt.NDArray[np.signedinteger[Any]]
 Mask = npt.NDArray[np.bool_]
-Counts = npt.NDArray[np.uint8]
+Statistic = Callable[[Array], Callable[[Counts], Array]]
+"""Takes distinct rows; returns a function of how often each was drawn in each resample."""
+Drawn = npt.NDArray[np.uint8]
 """How often each resampling unit was drawn: about once, so never near 255 times."""
 Interval = tuple[float | None, float | None, str | None]
 """Low, high, and the reason if there is no interval."""
@@ -84,7 +89,8 @@ class Resampling:
     """Resamples of items, or of players with all their items. Each set of resamples is drawn once.
 
     ``items`` are all items; ``units`` gives the resampling unit of each (itself, or its player). Coefficients
-    over the same items share their resamples, so their differences are paired.
+    over the same items share their resamples, so their differences are paired. What is asked for twice is
+    computed once, by whatever names: the median of two judges is their mean.
     """
 
     def __init__(
@@ -94,30 +100,38 @@ class Resampling:
         self._units = pd.factorize(pd.Series(list(units), dtype="object"))[0]
         self._key = list(key)
         self._resamples = resamples
-        self._drawn: dict[bytes, list[Counts]] = {}
+        self._drawn: dict[bytes, list[Drawn]] = {}
+        self._values: dict[tuple[Statistic, bytes, bytes], Array] = {}
 
-    def over(self, mask: Mask, rows: Array, values: Callable[[Array, Array], Array]) -> Array:
-        """``values(distinct rows, how often each was drawn)`` in each resample of the items of ``mask``.
+    def over(self, mask: Mask, rows: Array, statistic: Statistic) -> Array:
+        """``statistic(distinct rows)(how often each was drawn)`` in each resample of the items of ``mask``.
 
         ``rows`` holds the scores of each of these items. Items with equal scores are counted together, and
         resamples are counted a few at a time, so that memory does not grow with the number of items.
-        ``values`` gets the same array of distinct rows each time.
         """
+        key = (statistic, sha256(mask.tobytes()).digest(), sha256(rows.tobytes()).digest())
+        if key not in self._values:
+            self._values[key] = self._over(mask, rows, statistic)
+        return self._values[key]
+
+    def _over(self, mask: Mask, rows: Array, statistic: Statistic) -> Array:
         distinct, place = _distinct(rows)
         order = np.argsort(place, kind="stable")
         starts = np.searchsorted(place[order], np.arange(len(distinct)))
         units, at = np.unique(self._units[mask], return_inverse=True)
         unit_of = at[order]
+        tied = len(distinct) < len(rows)
         step = max(1, CELLS_AT_ONCE // len(rows))
-        parts = []
+        values, parts = statistic(distinct), []
         for counts in self._draws(mask, len(units)):
             for part in range(0, len(counts), step):
-                drawn = counts[part : part + step].take(unit_of, axis=1).astype(np.float64)
-                whole = len(distinct) == len(rows)
-                parts.append(values(distinct, drawn if whole else np.add.reduceat(drawn, starts, axis=1)))
+                drawn: Counts = counts[part : part + step].take(unit_of, axis=1)
+                if tied:
+                    drawn = np.add.reduceat(drawn, starts, axis=1, dtype=np.int32)
+                parts.append(values(drawn))
         return np.concatenate(parts)
 
-    def _draws(self, mask: Mask, units: int) -> Iterator[Counts]:
+    def _draws(self, mask: Mask, units: int) -> Iterator[Drawn]:
         """How often each resampling unit of ``mask`` was drawn, a few resamples at a time."""
         key = mask.tobytes()
         if key in self._drawn:
@@ -126,7 +140,7 @@ class Resampling:
         cells = self._resamples * units
         if sum(part.size for parts in self._drawn.values() for part in parts) + cells > CELLS_KEPT:
             self._drawn.clear()
-        kept: list[Counts] = []
+        kept: list[Drawn] = []
         stream = stable_stream(*self._key, sha256_of(self._items[mask].tolist()))
         size = max(2, CELLS_AT_ONCE // units // 2 * 2)  # even: a number of the stream gives two indices
         for start in range(0, self._resamples, size):
@@ -162,41 +176,17 @@ def with_value(values: Array) -> tuple[Array, bool]:
     return known, len(known) >= USABLE * len(values)
 
 
-class ResampledRanks:
-    """The average ranks of ``values`` in resamples, minus their mean."""
-
-    def __init__(self, values: Array) -> None:
-        order = np.argsort(values, kind="stable")
-        self._order = None if (np.diff(order) == 1).all() else order
-        distinct, self._place = np.unique(values, return_inverse=True)
-        self._last = np.searchsorted(values[order], distinct, side="right") - 1
-
-    def of(self, counts: Array) -> tuple[Array, Array]:
-        """(rank of each value, sum of squares of the ranks) in each resample."""
-        ordered = counts if self._order is None else counts.take(self._order, axis=1)
-        upto = ordered.cumsum(axis=1).take(self._last, axis=1)
-        held = np.diff(upto, axis=1, prepend=0)
-        ranks = upto  # in place: new arrays of this size take longer than the sums
-        middle = upto[:, -1:] / 2
-        ranks -= held / 2
-        ranks -= middle
-        squares = np.einsum("ij,ij,ij->i", held, ranks, ranks)
-        return ranks.take(self._place, axis=1), squares  # ten times as fast as ranks[:, place]
-
-
 class ResampledSpearman:
-    """Spearman's rho of two columns in resamples. The columns are sorted once, for all resamples."""
+    """Spearman's rho of the two columns of ``rows`` in resamples. They are sorted once, for all resamples."""
 
-    def __init__(self) -> None:
-        self._rows: Array | None = None
+    def __init__(self, rows: Array) -> None:
+        self._x, self._y = ResampledRanks(rows[:, 0]), ResampledRanks(rows[:, 1])
 
-    def __call__(self, rows: Array, counts: Array) -> Array:
-        """Rho of the columns of ``rows`` in each resample; NaN where a side is constant there."""
-        if self._rows is not rows:
-            self._rows, self._x, self._y = rows, ResampledRanks(rows[:, 0]), ResampledRanks(rows[:, 1])
-        (a, a_squares), (b, b_squares) = self._x.of(counts), self._y.of(counts)
-        sums = np.einsum("ij,ij,ij->i", counts, a, b)
-        scale = np.sqrt(a_squares * b_squares)
+    def __call__(self, counts: Counts) -> Array:
+        """Rho in each resample; NaN where a side is constant there."""
+        a, b = self._x.of(counts), self._y.of(counts)
+        sums = sum_of_products(counts, a, b)
+        scale = np.sqrt(sum_of_products(counts, a, a) * sum_of_products(counts, b, b))
         values: Array = np.divide(sums, scale, out=np.full_like(sums, np.nan), where=scale > 0)
         return values
 
@@ -218,7 +208,6 @@ class Against:
         self._people = _rounded(people)
         self._columns = {str(name): _rounded(columns[name]) for name in columns.columns}
         self._resampling = resampling
-        self._resampled: dict[tuple[str, bytes], Array] = {}
 
     def coefficient(self, name: str) -> Coefficient:
         """The correlation of one column with people."""
@@ -265,11 +254,8 @@ class Against:
 
     def _values(self, name: str, mask: Mask) -> Array:
         """The correlation of one column with people in each resample."""
-        key = (name, mask.tobytes())
-        if key not in self._resampled:
-            rows = np.column_stack([self._columns[name][mask], self._people[mask]])
-            self._resampled[key] = self._resampling.over(mask, rows, ResampledSpearman())
-        return self._resampled[key]
+        rows = np.column_stack([self._columns[name][mask], self._people[mask]])
+        return self._resampling.over(mask, rows, ResampledSpearman)
 
     def _interval(self, name: str, mask: Mask, value: float) -> Interval:
         if abs(value) > 1 - SAME:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tracemalloc
+from collections.abc import Callable
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,7 @@ from scipy import stats
 from bench.agreement.coefficients import MANY, Against, Mask, ResampledSpearman, Resampling
 from bench.scores.bootstrap import Array
 from bench.scores.correlation import DRAWS
+from bench.scores.resampled_ranks import Counts, ResampledRanks
 
 pytestmark = pytest.mark.filterwarnings("error")
 
@@ -20,8 +22,8 @@ def items(n: int) -> pd.Index:
     return pd.Index([f"i{at}" for at in range(n)], name="item")
 
 
-def resampled_spearman(x: Array, y: Array, counts: Array) -> Array:
-    return ResampledSpearman()(np.column_stack([x, y]), counts)
+def resampled_spearman(x: Array, y: Array, counts: Counts) -> Array:
+    return ResampledSpearman(np.column_stack([x, y]))(counts)
 
 
 def resampling(n: int, units: list[str] | None = None, resamples: int = 200) -> Resampling:
@@ -93,10 +95,11 @@ def test_no_p_that_is_more_than_0_is_rounded_to_0(noise: float) -> None:
     assert 0 < p < 1e-6
 
 
-def counts_of(draws: Resampling, mask: Mask) -> Array:
+def counts_of(draws: Resampling, mask: Mask) -> Counts:
     """How often each item of ``mask`` was drawn: resamples x items."""
     numbers = np.arange(float(mask.sum()))[:, np.newaxis]
-    return draws.over(mask, numbers, lambda rows, counts: counts)
+    counts = draws.over(mask, numbers, lambda rows: lambda counts: counts.astype(np.float64))
+    return counts.astype(np.int64)
 
 
 def test_few_resamples_at_a_time_are_the_same_resamples(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -137,11 +140,48 @@ def test_a_large_sample_takes_one_byte_for_each_count() -> None:
     assert peak < 2.5 * n * resamples
 
 
+def test_scores_are_sorted_once_and_what_is_asked_for_twice_is_computed_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """200,000 rows are one resample at a time: sorting them for each took minutes."""
+    monkeypatch.setattr("bench.agreement.coefficients.CELLS_AT_ONCE", 100)
+    prepared, parts = [], []
+
+    def statistic(rows: Array) -> Callable[[Counts], Array]:
+        prepared.append(len(rows))
+
+        def first(counts: Counts) -> Array:
+            parts.append(len(counts))
+            return counts[:, 0].astype(np.float64)
+
+        return first
+
+    draws, mask = resampling(50, resamples=20), np.ones(50, dtype=bool)
+    rows = np.random.default_rng(1).normal(size=(50, 3))
+    values = draws.over(mask, rows, statistic)
+    assert (prepared, parts) == ([50], [2] * 10)
+    assert draws.over(mask, rows.copy(), statistic) is values
+    assert draws.over(mask, rows + 1, statistic) is not values
+    assert len(prepared) == 2
+
+
+def test_ranks_in_resamples_are_small_whole_numbers() -> None:
+    """Twice those of scipy, minus their mean. In eight bytes, they took three times as long."""
+    rng = np.random.default_rng(5)
+    counts = rng.multinomial(40, [1 / 40] * 40, size=20).astype(np.uint8)
+    for values in (rng.normal(size=40), rng.integers(0, 5, 40).astype(float), np.arange(40.0)):
+        ranks = ResampledRanks(values).of(counts)
+        assert ranks.dtype == np.int32
+        for row, drawn in zip(ranks, counts, strict=True):
+            expected = 2 * stats.rankdata(np.repeat(values, drawn)) - 41
+            assert np.repeat(row, drawn).tolist() == expected.tolist()
+
+
 def test_items_with_equal_scores_are_counted_together_without_a_difference() -> None:
     people, sides = likert(80, 2)
     draws, mask = resampling(80), np.ones(80, dtype=bool)
     rows = np.column_stack([sides["a"], people])
-    grouped = draws.over(mask, rows, lambda r, counts: resampled_spearman(r[:, 0], r[:, 1], counts))
+    grouped = draws.over(mask, rows, ResampledSpearman)
     single = resampled_spearman(rows[:, 0], rows[:, 1], counts_of(draws, mask))
     assert np.array_equal(grouped, single)
 
@@ -151,7 +191,7 @@ def test_resamples_are_those_of_scipy() -> None:
     counts = counts_of(resampling(30, resamples=50), np.ones(30, dtype=bool))
     made = resampled_spearman(sides["a"].to_numpy(), people.to_numpy(), counts)
     for row, value in zip(counts, made, strict=True):
-        at = np.repeat(np.arange(30), row.astype(int))
+        at = np.repeat(np.arange(30), row)
         expected = stats.spearmanr(sides["a"].to_numpy()[at], people.to_numpy()[at]).statistic
         assert value == pytest.approx(expected, abs=1e-12)
 

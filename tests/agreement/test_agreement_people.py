@@ -14,7 +14,7 @@ from bench.agreement.alpha import alpha_of
 from bench.agreement.coefficients import Resampling
 from bench.agreement.people import People, people_of
 from bench.agreement.report import agreement_of
-from bench.scores.alpha import ordinal_alpha
+from bench.scores.alpha import ResampledAlpha, ordinal_alpha
 from tests.agreement.simulated import panel_of, sample
 
 pytestmark = pytest.mark.filterwarnings("error")
@@ -58,7 +58,7 @@ def test_resampled_alpha_is_that_of_the_library() -> None:
     scores = sample(1, 40)[0].to_numpy()
     scores = scores[(~np.isnan(scores)).sum(axis=1) > 1]
     counts = np.random.default_rng(0).multinomial(len(scores), [1 / len(scores)] * len(scores), size=30)
-    made = ordinal_alpha(scores, counts.astype(float))
+    made = ResampledAlpha(scores)(counts)
     for row, value in zip(counts, made, strict=True):
         drawn = np.repeat(scores, row, axis=0)
         expected = krippendorff.alpha(drawn.T, level_of_measurement="ordinal")
@@ -70,14 +70,14 @@ def test_alpha_of_scores_that_all_differ_is_that_of_the_library() -> None:
     scores[np.random.default_rng(3).random(scores.shape) < 0.2] = np.nan
     scores = scores[(~np.isnan(scores)).sum(axis=1) > 1]
     expected = krippendorff.alpha(scores.T, level_of_measurement="ordinal")
-    assert ordinal_alpha(scores)[0] == pytest.approx(expected, abs=1e-12)
+    assert ordinal_alpha(scores) == pytest.approx(expected, abs=1e-12)
 
 
 def test_memory_does_not_grow_with_the_number_of_different_scores() -> None:
     scores = np.random.default_rng(1).normal(size=(20_000, 3))
     tracemalloc.start()
     try:
-        assert abs(ordinal_alpha(scores)[0]) < 0.1
+        assert abs(ordinal_alpha(scores)) < 0.1
         assert tracemalloc.get_traced_memory()[1] < 50_000_000
     finally:
         tracemalloc.stop()

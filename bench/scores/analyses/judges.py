@@ -88,7 +88,7 @@ def alpha_of(table: pd.DataFrame) -> tuple[float | None, str | None]:
         return None, "no turn has verdicts of two judges"
     if len(np.unique(both[~np.isnan(both)])) < 2:
         return None, "all scores are the same, so agreement cannot be distinguished from habit"
-    return published(float(ordinal_alpha(both)[0])), None
+    return published(ordinal_alpha(both)), None
 
 
 def pairwise(frames: Frames) -> pd.DataFrame:
