@@ -152,6 +152,14 @@ class BoardContext:
             if (cell.character, cell.situation) in means
         }
 
+    def apart(self, player: str) -> dict[str, float]:
+        """Scene to a player's score minus the mean of all players, where both are known."""
+        return {
+            scene: cell.score - self.scene_means[scene]
+            for scene, cell in self.cells[player].items()
+            if cell.score is not None and scene in self.scene_means
+        }
+
     @cached_property
     def best(self) -> dict[str, CellSummary]:
         """Scene to the conversation with the highest score; of equal scores, the first player's."""

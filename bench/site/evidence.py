@@ -183,6 +183,12 @@ class BoardEvidence:
         return {row.player: row for row in self.board.rows}
 
     @cached_property
+    def ranked(self) -> list[BoardRow]:
+        """The board's rows by their robust rank; without those that have none."""
+        rows = [(row.robust.rank, row.player, row) for row in self.board.rows if row.robust is not None]
+        return [row for *_, row in sorted(rows, key=lambda ranked: ranked[:2])]
+
+    @cached_property
     def spread(self) -> dict[str, float]:
         """Player to largest minus smallest of the judges' means."""
         return {row.player: row.apart for row in self._records("judges_apart", JudgesApart)}

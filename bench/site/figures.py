@@ -1,9 +1,9 @@
-"""Line figures as inline SVG: coloured by the style sheet, with a description, each mark a link."""
+"""Figures as inline SVG: coloured by the style sheet, with a description; each mark of a line is a link."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup, escape
@@ -88,11 +88,24 @@ def line_figure(
             label = escape(mark.label)
             link = f'<a href="{escape(mark.href)}" aria-label="{label}">'
             parts.append(f"{link}<title>{label}</title>{dot}</a>")
+    return described_svg(ident, "rc-figure--line", (WIDTH, HEIGHT), title, about, parts)
+
+
+def described_svg(
+    ident: str,
+    kind: str,
+    size: tuple[int, int],
+    title: str,
+    about: str,
+    parts: Iterable[str],
+    role: str = "group",
+) -> Markup:
+    """A figure with its title and description. ``ident``: prefix of their ids. ``kind``: its CSS class."""
+    ident, title, about = escape(ident), escape(title), escape(about)
     return Markup(
-        f'<svg class="rc-figure rc-figure--line" viewBox="0 0 {WIDTH} {HEIGHT}" role="group"'
-        f' aria-labelledby="{escape(ident)}-t {escape(ident)}-d">'
-        f'<title id="{escape(ident)}-t">{escape(title)}</title>'
-        f'<desc id="{escape(ident)}-d">{escape(about)}</desc>{"".join(parts)}</svg>'
+        f'<svg class="rc-figure {kind}" viewBox="0 0 {size[0]} {size[1]}" role="{role}"'
+        f' aria-labelledby="{ident}-t {ident}-d"><title id="{ident}-t">{title}</title>'
+        f'<desc id="{ident}-d">{about}</desc>{"".join(parts)}</svg>'
     )
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import combinations
 from statistics import fmean
 
 from markupsafe import Markup, escape
 
 from bench.scores.weights import EQUAL
 from bench.site.context import BoardContext
+from bench.site.figures import described_svg
 from bench.site.numbers import number
 from bench.site.text import plain
 from bench.tables import fitting
@@ -87,12 +89,9 @@ def _slope(context: BoardContext, ranks: Mapping[str, Mapping[str, int]]) -> Mar
         href = escape(links.player(player))
         line = f'<path class="rc-slope" d="{path}"/>'
         parts.append(f'<a href="{href}"><title>{label}</title>{line}{dots}{ends}</a>')
-    return Markup(
-        f'<svg class="rc-figure rc-figure--wide" viewBox="0 0 {width} {height}" role="group"'
-        ' aria-labelledby="slope-t slope-d"><title id="slope-t">Rank under each judge</title>'
-        '<desc id="slope-d">A line for each player, from its rank on the board to those by each judge.</desc>'
-        f"{''.join(parts)}</svg>"
-    )
+    about = "A line for each player, from its rank on the board to those by each judge."
+    title = "Rank under each judge"
+    return described_svg("slope", "rc-figure--wide", (width, height), title, about, parts)
 
 
 def _order(places: Mapping[str, int], board: Mapping[str, int]) -> dict[str, int]:
@@ -128,10 +127,9 @@ def _matrix(context: BoardContext) -> dict[tuple[str, str], float | None]:
     for row in context.evidence.rows_of("agreement"):
         if isinstance(row["alpha"], (int, float)):
             alphas.setdefault(row["judges"], []).append(float(row["alpha"]))
-    for n, first in enumerate(judges):
-        for second in judges[n + 1 :]:
-            found = alphas.get(f"{first} / {second}")
-            matrix[first, second] = matrix[second, first] = fmean(found) if found else None
+    for first, second in combinations(judges, 2):
+        found = alphas.get(f"{first} / {second}")
+        matrix[first, second] = matrix[second, first] = fmean(found) if found else None
     return matrix
 
 
@@ -165,7 +163,8 @@ def _preference_words(context: BoardContext) -> str:
     if not rows:
         return ""
     if not known:
-        return f"Whether judges favour their own is unknown: {_first_reason(rows)}."
+        reason = next((plain(str(row["reason"]), 200) for row in rows if row["reason"]), "too few judges")
+        return f"Whether judges favour their own is unknown: {reason}."
     clear = [row for row in known if isinstance(row["low"], (int, float)) and row["low"] > 0]
     if not clear:
         return "No judge clearly favours itself or its family."
@@ -175,7 +174,3 @@ def _preference_words(context: BoardContext) -> str:
         for row in clear
     ]
     return "; ".join(each) + "."
-
-
-def _first_reason(rows: Sequence[Mapping[str, object]]) -> str:
-    return next((plain(str(row["reason"]), 200) for row in rows if row["reason"]), "too few judges")

@@ -57,11 +57,7 @@ def player_page(context: BoardContext, info: PlayerInfo) -> Page:
         "why": why_of(context, info.player),
         "tint": lambda apart: diverging(apart, (context.rules.high - context.rules.low) / 4),
         "part_keys": context.part_titles,
-        "apart": {
-            scene: cell.score - context.scene_means[scene]
-            for scene, cell in mine.items()
-            if cell.score is not None and scene in context.scene_means
-        },
+        "apart": context.apart(info.player),
         "measures": measure_rows(context.measures[info.player], context.measures.values()),
         "lengths": context.measures[info.player].lengths,
         "phrases": context.measures[info.player].phrases,

@@ -54,15 +54,12 @@ def rating_pages(context: BoardContext, rating: Rating) -> Iterator[Page]:
     for players, own in sorted(records.items()):
         scenes: dict[str, list[Comparison]] = defaultdict(list)
         for record in own:
-            scenes[_scene_of(record)].append(record)
+            scene = paths.scene_name(record.character, record.situation)
+            scenes[numbered(scene, record.repeat)].append(record)
         yield _pair_page(context, players, rated.get(players), scenes)
         for scene, compared in sorted(scenes.items()):
             pair = talk(players[0], compared[0]), talk(players[1], compared[0])
             yield _comparison_page(context, players, scene, compared, pair)
-
-
-def _scene_of(record: Comparison) -> str:
-    return numbered(paths.scene_name(record.character, record.situation), record.repeat)
 
 
 def rating_values(rating: Rating, compared: Iterable[tuple[str, str]]) -> dict[str, object]:
@@ -85,11 +82,7 @@ def _sides(
     """What each player won, tied and lost by criterion, character and situation: title, name of each column,
     and tallies by player and column."""
     made = []
-    for title, named in (
-        ("criterion", {name: label(name) for name in rating.criteria}),
-        ("character", {side.id: side.name for side in context.characters}),
-        ("situation", {side.id: side.name for side in context.situations}),
-    ):
+    for title, named in _named(context, {name: label(name) for name in rating.criteria}).items():
         won: dict[str, dict[str, Tally]] = defaultdict(lambda: defaultdict(Tally))
         for pair in rating.pairs:
             for key, tally in getattr(pair, f"by_{title}").items():
@@ -98,6 +91,15 @@ def _sides(
         columns = {key: name for key, name in named.items() if any(key in own for own in won.values())}
         made.append((title, columns, won))
     return made
+
+
+def _named(context: BoardContext, criteria: Mapping[str, str]) -> dict[str, Mapping[str, str]]:
+    """What tallies are counted by, and the names of its ids."""
+    return {
+        "criterion": criteria,
+        "character": {side.id: side.name for side in context.characters},
+        "situation": {side.id: side.name for side in context.situations},
+    }
 
 
 def _pair_page(
@@ -111,12 +113,9 @@ def _pair_page(
     heading = f"{names[0]} and {names[1]}"
     tables: list[tuple[str, list[tuple[str, Tally]]]] = []
     if pair is not None:
-        sides = {"Character": context.characters, "Situation": context.situations}
-        counted = {"Character": pair.by_character, "Situation": pair.by_situation}
-        tables = [("Criterion", list(pair.by_criterion.items()))]
-        for title, named in sides.items():
-            name_of = {side.id: side.name for side in named}
-            tables.append((title, [(name_of.get(k, k), tally) for k, tally in counted[title].items()]))
+        for title, names_of in _named(context, {}).items():  # the template names criteria
+            counted = getattr(pair, f"by_{title}").items()
+            tables.append((title.capitalize(), [(names_of.get(key, key), tally) for key, tally in counted]))
     values = {
         "players": players,
         "pair": pair,
@@ -199,15 +198,5 @@ class _Reader:
 
     def __call__(self, player: str, record: Comparison) -> Conversation | None:
         """The conversation of ``player`` that ``record`` compared."""
-        return self._cached(
-            Cell(
-                suite=record.suite,
-                version=record.version,
-                protocol=record.protocol,
-                language=record.language,
-                player=player,
-                character=record.character,
-                situation=record.situation,
-                repeat=record.repeat,
-            )
-        )
+        shared = {name: getattr(record, name) for name in Cell.model_fields if name != "player"}
+        return self._cached(Cell(player=player, **shared))

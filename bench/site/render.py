@@ -87,28 +87,11 @@ def json_in_page(data: object) -> Markup:
     return Markup(text)
 
 
-FILTERS: dict[str, Callable[..., Any]] = {
-    "visible": visible,
-    "bdi": bdi,
-    "code": code,
-    "prose": prose,
-    "criterion": criterion,
-    "plain": plain,
-    "cut": cut,
-    "number": number,
-    "percent": percent,
-    "dollars": dollars,
-    "whole": whole,
-    "label": label,
-    "heat": heat,
-    "language_name": language_name,
-    "slug": slug,
-    "asks": lambda judgement: 1 + re_asks(judgement),
-    "value": value,
-    "money": money,
-    "signed": signed,
-    "json": json_in_page,
-    "probe_verdict": probe_verdict,
-    "turn_head": turn_head,
-    "use_cells": use_cells,
-}
+_NAMED: tuple[Callable[..., Any], ...] = (
+    *(visible, bdi, code, prose, criterion, plain, cut),
+    *(number, percent, dollars, whole, value, money, signed),
+    *(label, heat, language_name, slug, probe_verdict, turn_head, use_cells),
+)
+FILTERS = {function.__name__: function for function in _NAMED}
+FILTERS["asks"] = lambda judgement: 1 + re_asks(judgement)
+FILTERS["json"] = json_in_page

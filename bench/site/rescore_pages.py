@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from decimal import Decimal
-from typing import Any
 
 from bench.scores.board import BoardRow
 from bench.site.board_table import robust_views
@@ -28,13 +27,13 @@ MOST_CHARACTERS = 60
 def rescore_page(context: BoardContext) -> Page:
     """The page. Without JavaScript, it shows the published robust scoring."""
     board, kinds = context.board, context.evidence.kinds
-    ranked = [row for row in board.rows if row.robust is not None]
+    ranked = context.evidence.ranked
     characters = context.characters if 1 < len(context.characters) <= MOST_CHARACTERS else []
     present = sorted({kinds[side.id] for side in context.situations if side.id in kinds})
     costs = {row.player: cost for row in ranked if (cost := _cost(row))}
     values = {
         "costs": costs,
-        "rows": sorted(ranked, key=lambda row: (row.robust.rank if row.robust else 0, row.player)),
+        "rows": ranked,
         "has_sample": "fixed" in robust_views(board),
         "policies": POLICIES,
         "judges": [(slug(judge), judge) for judge in board.judges],
@@ -49,7 +48,11 @@ def rescore_page(context: BoardContext) -> Page:
             "kinds": {side.id: kinds.get(side.id, "") for side in context.situations}
             if len(present) > 1
             else {},
-            "players": {row.player: _player(context, row.player) for row in ranked},
+            "players": {
+                row.player: [slug(row.player), plain(row.name, 80), row.robust.rank, row.robust.score]
+                for row in ranked
+                if row.robust is not None
+            },
             "costs": costs,
         },
     }
@@ -61,14 +64,6 @@ def _cost(row: BoardRow) -> str:
     if row.cost is None or not row.conversations:
         return ""
     return dollars(Decimal(row.cost) / row.conversations)
-
-
-def _player(context: BoardContext, player: str) -> list[Any]:
-    """Key and name of a player, and its published rank and score."""
-    row = context.evidence.rows[player]
-    robust = row.robust
-    place = [None, None] if robust is None else [robust.rank, robust.score]
-    return [slug(player), plain(row.name, 80), *place]
 
 
 def scores_script(context: BoardContext) -> str:

@@ -279,36 +279,23 @@ def _in_words(detail: Mapping[str, JsonValue] | None) -> tuple[tuple[str, str], 
 
 def _uses(conversation: Conversation, judgements: Sequence[Judgement]) -> list[ModelUse]:
     """The calls behind a page, grouped by role, model and parameters, in order of the first call."""
-    groups: list[tuple[str, list[Call]]] = []
+    groups: dict[tuple[str, str, str, str, str], list[Call]] = {}
     for by, calls in [("", conversation.calls), *((j.judge, j.calls) for j in judgements)]:
         for call in calls:
-            same = next((group for name, group in groups if name == by and _alike(group[0], call)), None)
-            if same is None:
-                groups.append((by, [call]))
-            else:
-                same.append(call)
-    return [_use(by, calls) for by, calls in groups]
+            parameters = json.dumps(call.parameters, sort_keys=True, ensure_ascii=False)
+            groups.setdefault((call.role, by, call.model, call.provider, parameters), []).append(call)
+    return [_use(*group, calls) for group, calls in groups.items()]
 
 
-def _alike(one: Call, other: Call) -> bool:
-    return (one.role, one.model, one.provider, one.parameters) == (
-        other.role,
-        other.model,
-        other.provider,
-        other.parameters,
-    )
-
-
-def _use(by: str, calls: list[Call]) -> ModelUse:
-    first = calls[0]
+def _use(role: str, by: str, model: str, provider: str, parameters: str, calls: list[Call]) -> ModelUse:
     usages = [call.usage for call in calls if call.usage is not None]
     costs = [cost for call in calls if (cost := _cost(call)) is not None]
     return ModelUse(
-        role=first.role,
+        role=role,
         by=by,
-        model=first.model,
-        provider=first.provider,
-        parameters=json.dumps(first.parameters, sort_keys=True, ensure_ascii=False),
+        model=model,
+        provider=provider,
+        parameters=parameters,
         calls=len(calls),
         prompt_tokens=sum(usage.prompt_tokens for usage in usages),
         completion_tokens=sum(usage.completion_tokens for usage in usages),

@@ -10,6 +10,7 @@ from markupsafe import Markup, escape
 from pydantic import JsonValue
 
 from bench.site.evidence import BoardEvidence
+from bench.site.figures import described_svg
 
 WIDTH, BAR, GAP, LEFT = 620, 34, 14, 70
 LABEL_FROM = 0.09
@@ -87,8 +88,5 @@ def _figure(whose: Sequence[str], rows: Sequence[dict[str, JsonValue]], notes: S
             parts.append(f"<g><title>{escape(label)}</title>{bar}{text if fits else ''}</g>")
             at += width
     height = len(whose) * (BAR + GAP)
-    return Markup(
-        f'<svg class="rc-figure rc-shares" viewBox="0 0 {WIDTH} {height}" role="img"'
-        ' aria-labelledby="variance-t variance-d"><title id="variance-t">What a score depends on</title>'
-        f'<desc id="variance-d">{escape(" ".join(notes))}</desc>{"".join(parts)}</svg>'
-    )
+    size, title = (WIDTH, height), "What a score depends on"
+    return described_svg("variance", "rc-shares", size, title, " ".join(notes), parts, role="img")

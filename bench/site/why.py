@@ -135,11 +135,8 @@ def _far_scenes(context: BoardContext, player: str) -> list[FarScene]:
     """All scenes with a score, the worst against the field first."""
     if len(context.infos) < 2:
         return []
-    found = [
-        FarScene(cell, cell.score - context.scene_means[scene])
-        for scene, cell in context.cells[player].items()
-        if cell.score is not None and scene in context.scene_means
-    ]
+    cells = context.cells[player]
+    found = [FarScene(cells[scene], apart) for scene, apart in context.apart(player).items()]
     return sorted(found, key=lambda far: (far.apart, far.cell.scene))
 
 

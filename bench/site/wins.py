@@ -26,15 +26,11 @@ class Win:
 
 def wins_page(context: BoardContext) -> Page:
     """The page, players by their robust rank."""
-    ranked = sorted(
-        (row for row in context.board.rows if row.robust is not None),
-        key=lambda row: (row.robust.rank if row.robust else 0, row.player),
-    )
-    order = [row.player for row in ranked]
+    order = [row.player for row in context.evidence.ranked]
     rating = context.evidence.rating
     met = {frozenset((pair.player, pair.other)) for pair in rating.pairs} if rating is not None else set()
     values = {
-        "ranked": ranked,
+        "ranked": context.evidence.ranked,
         "wins": {player: [_win(context, met, player, other) for other in order] for player in order},
     }
     return context.part_page("wins", values)
