@@ -102,7 +102,7 @@ def main() -> None:
     loaded = load_board(tree, made.suite, "en")
     print(f"board: {time.process_time() - start:.1f} s")
     start = time.process_time()
-    compared(tree, made.suite, "en", None)
+    compared(tree, made.suite, "en", None, rules=None)
     print(f"reading {sum(counts)} comparisons: {time.process_time() - start:.1f} s")
     start = time.process_time()
     rating_beside(tree, loaded, None)

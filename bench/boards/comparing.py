@@ -95,13 +95,7 @@ class CompareJob:
         """Add what has been compared."""
         new = {_key(record): record for record in records}
         kept = [record for record in self.evidence.records if _key(record) not in new]
-        self.evidence = Evidence(
-            self.evidence.players,
-            self.evidence.criteria,
-            self.evidence.talks,
-            (*kept, *new.values()),
-            self.evidence.judges,
-        )
+        self.evidence = replace(self.evidence, records=(*kept, *new.values()))
 
     def again(self) -> list[CompareWork]:
         """Existing comparisons that are to be repeated; counts the states of all, and of those left."""
@@ -301,7 +295,8 @@ def _job(
     chosen = set(part.players)
     order = tuple(str(name) for name in ranked.index if not chosen or name in chosen)
     repeats = (part.repeat,) if part.repeat else suite.repeats
-    evidence = compared(tree, suite.id, language, catalog, repeats=repeats)
+    evidence = compared(tree, suite.id, language, catalog, rules=suite, repeats=repeats)
+    others = tuple(judge for judge in evidence.other_judges if judge not in judges)
     if suite.entry.judges == "rotate":
         plan = replace(plan, rotate=True)
-    return CompareJob(comparer, tree, evidence, order, judges, part, plan)
+    return CompareJob(comparer, tree, replace(evidence, other_judges=others), order, judges, part, plan)

@@ -69,11 +69,16 @@ class LoadedBoard:
         )
 
     @property
+    def rules(self) -> Suite | None:
+        """The suite, if it says what counts in this language."""
+        return _rules(self.suite, self.frames.language)
+
+    @property
     def kinds(self) -> dict[str, str]:
         """Situation to its kind, such as ``attack``; empty for an unknown suite."""
-        if self.suite is None or self.frames.language not in self.suite.scenes:
+        if self.rules is None:
             return {}
-        situations = self.suite.language(self.frames.language).situations
+        situations = self.rules.language(self.frames.language).situations
         return {name: situation.kind for name, situation in situations.items()}
 
     def _stale(self) -> StaleEvidence | None:
@@ -81,9 +86,9 @@ class LoadedBoard:
             return None
         from bench.boards.stale import stale_evidence, unknown_evidence  # loads the protocols
 
-        if self.suite is None or self.frames.language not in self.suite.scenes:
+        if self.rules is None:
             return unknown_evidence(f"no suite defines {self.frames.suite} {self.frames.language}")
-        return stale_evidence(self.frames, self.suite, self.catalog)
+        return stale_evidence(self.frames, self.rules, self.catalog)
 
 
 def load_board(
@@ -128,7 +133,7 @@ def load_board(
     frames = frames or load(tree, suite, language, version=version)
     _check_played(frames, tree)
     defined = None if tree.is_table(suite) else _defined(prompts, suite)
-    rules = defined if defined is not None and language in defined.scenes else None
+    rules = _rules(defined, language)
     present = frames.judges
     if measures:
         frames = with_measures(frames, tree)
@@ -146,6 +151,10 @@ def load_board(
         catalog=catalog_of(models),
         source=tree.score_source(suite),
     )
+
+
+def _rules(suite: Suite | None, language: str) -> Suite | None:
+    return suite if suite is not None and language in suite.scenes else None
 
 
 def _asked_for(frames: Frames, suite: Suite, repeat: int | None) -> Frames:

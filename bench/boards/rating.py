@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from bench.boards.loading import LoadedBoard, load_board
+from bench.boards.loading import LoadedBoard, counting_judges, load_board
 from bench.catalog import Catalog
 from bench.errors import UserError
 from bench.protocol_facts import facts_of
@@ -33,12 +33,14 @@ def compared(
     language: str,
     catalog: Catalog | None,
     *,
+    rules: Suite | None,
     repeats: Collection[int] = (),
     version: str | None = None,
 ) -> Evidence:
     """All comparisons of a board, with what they were made of.
 
-    ``repeats``: only these samples; default: all. ``version``: only comparisons of this version.
+    ``rules``: the suite, which says whose comparisons count; None: those of all judges. ``repeats``: only
+    these samples; default: all. ``version``: only comparisons of this version.
     """
     infos = tuple(tree.players(suite, language))
     talks: dict[tuple[str, Slot], Talk] = {}
@@ -56,8 +58,11 @@ def compared(
         and (not repeats or record.repeat in repeats)
         and (version is None or record.version == version)
     )
-    judges = _judges({record.judge for record in records}, infos, catalog)
-    return Evidence(infos, facts_of(protocol).criterion_names, talks, records, judges)
+    present = sorted({record.judge for record in records})
+    counting = counting_judges(rules, present)
+    others = tuple(judge for judge in present if judge not in counting)
+    judges = _judges(present, infos, catalog)
+    return Evidence(infos, facts_of(protocol).criterion_names, talks, records, judges, others)
 
 
 def _judges(
@@ -106,9 +111,14 @@ def rating_beside(
 ) -> Rating:
     """The board by rating of the suite and language of ``loaded``, as :func:`load_rating`."""
     suite, language, version = loaded.frames.suite, loaded.frames.language, loaded.frames.version
-    defined = loaded.suite
     evidence = compared(
-        tree, suite, language, catalog, repeats=defined.repeats if defined else (), version=version
+        tree,
+        suite,
+        language,
+        catalog,
+        rules=loaded.rules,
+        repeats=loaded.suite.repeats if loaded.suite else (),
+        version=version,
     )
     if not evidence.records:
         raise UserError(

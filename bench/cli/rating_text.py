@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 from bench.scores.correlation import Correlation
+from bench.scores.pairwise_data import NOT_COUNTED
 from bench.scores.pairwise_records import Effect, RatedJudge, RatedPlayer, Rating
 from bench.tables import UNKNOWN, printable, shown, text_table
 
-STANDINGS = {
-    "counts": "count",
-    "refusal": "with a refusal",
-    "one_order": "answered in one order only",
-    "failed": "failed in both orders",
-    "stale": "of conversations that have changed",
-}
+STANDINGS = {"counts": "count", **NOT_COUNTED}
 
 
 def rating_text(made: Rating) -> str:

@@ -134,6 +134,9 @@ def _by_judge(
     """Each judge's habits, and why its comparisons say nothing about players, if so."""
     found: dict[str, tuple[Habits | None, str | None]] = {}
     for judge in sorted({record.judge for record in evidence.records}):
+        if judge in evidence.other_judges:
+            found[judge] = (None, "the suite does not name it as a judge")
+            continue
         own = [record for record in counting if record.judge == judge]
         if not own:
             standings = _standings(evidence, [r for r in evidence.records if r.judge == judge])

@@ -19,9 +19,17 @@ from bench.results.comparison_records import Comparison
 from bench.scores.analyses.preference import JudgeModel, unknown_family
 from bench.scores.pairwise import Comparisons, standardised_lengths
 
-Standing = Literal["counts", "refusal", "one_order", "failed", "stale"]
+Standing = Literal["counts", "refusal", "one_order", "failed", "stale", "other_judge"]
 """What a comparison is worth. ``one_order``: the judge gave a usable verdict in one order only. ``stale``: a
-conversation has changed since, is gone, or is not finished."""
+conversation has changed since, is gone, or is not finished. ``other_judge``: its judge does not count."""
+NOT_COUNTED: dict[str, str] = {
+    "refusal": "with a refusal",
+    "one_order": "answered in one order only",
+    "failed": "failed in both orders",
+    "stale": "of conversations that have changed",
+    "other_judge": "by a judge that the suite does not name",
+}
+"""Comparisons that move no rating, for readers."""
 Slot = tuple[str, str, int]
 """Character, situation and repeat."""
 MEAN = "mean"
@@ -59,9 +67,13 @@ class Evidence:
     records: tuple[Comparison, ...]
     judges: Mapping[str, JudgeModel] = field(default_factory=dict)
     """What is known of the judges."""
+    other_judges: tuple[str, ...] = ()
+    """Judges whose comparisons do not count."""
 
     def standing(self, record: Comparison) -> Standing:
         """What ``record`` is worth."""
+        if record.judge in self.other_judges:
+            return "other_judge"
         slot = slot_of(record)
         for player, sha256 in zip(record.players, record.conversations_sha256, strict=True):
             talk = self.talks.get((player, slot))

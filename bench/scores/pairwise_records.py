@@ -93,7 +93,7 @@ class RatedJudge(Record):
 
     judge: str
     standings: dict[str, int]
-    """Comparisons by what they are worth: counts, refusal, one_order, failed, stale."""
+    """Comparisons by what they are worth: counts, or a key of NOT_COUNTED."""
     left_out: str | None
     """Why none of its comparisons moves a rating."""
     ties: float | None

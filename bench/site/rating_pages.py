@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 from bench.records import Cell, Conversation, numbered
 from bench.results.comparison_records import Comparison, OrderVerdict
 from bench.results.comparisons import comparison_path, comparisons
-from bench.scores.pairwise_data import balance_of
+from bench.scores.pairwise_data import NOT_COUNTED, balance_of
 from bench.scores.pairwise_records import RatedPair, Rating, Tally
 from bench.site import paths
 from bench.site.context import BoardContext
@@ -48,7 +48,9 @@ def rating_pages(context: BoardContext, rating: Rating) -> Iterator[Page]:
         if known.issuperset(record.players):
             records[record.players].append(record)
     rated = {(pair.player, pair.other): pair for pair in rating.pairs}
-    values = rating_values(rating, sorted(records)) | {"own": True, "sides": _sides(context, rating)}
+    values = rating_values(rating, sorted(records))
+    values |= {"own": True, "sides": _sides(context, rating), "not_counted": NOT_COUNTED}
+    idle = {row.judge for row in rating.judges if row.left_out}
     yield context.part_page("head-to-head", values)
     talk = _Reader(context)
     for players, own in sorted(records.items()):
@@ -56,7 +58,7 @@ def rating_pages(context: BoardContext, rating: Rating) -> Iterator[Page]:
         for record in own:
             scene = paths.scene_name(record.character, record.situation)
             scenes[numbered(scene, record.repeat)].append(record)
-        yield _pair_page(context, players, rated.get(players), scenes)
+        yield _pair_page(context, players, rated.get(players), scenes, idle)
         for scene, compared in sorted(scenes.items()):
             pair = talk(players[0], compared[0]), talk(players[1], compared[0])
             yield _comparison_page(context, players, scene, compared, pair)
@@ -107,7 +109,9 @@ def _pair_page(
     players: tuple[str, str],
     pair: RatedPair | None,
     scenes: Mapping[str, Sequence[Comparison]],
+    idle: Collection[str],
 ) -> Page:
+    """``idle``: judges that move no rating."""
     path = context.links().pair(*players)
     names = [context.names[player] for player in players]
     heading = f"{names[0]} and {names[1]}"
@@ -125,6 +129,7 @@ def _pair_page(
             for scene, records in sorted(scenes.items())
         },
         "titles": context.scenes,
+        "idle": idle,
     }
     title = f"{heading}: {context.title}"
     about = f"{heading} compared scene by scene, with the judges' verdicts. {context.title}."

@@ -100,7 +100,8 @@ def tiny(played: Tiny, judge: Judge, server: BatchServer, tmp_path: Path) -> Tin
 
 
 @pytest.fixture(scope="module")
-def all_compared(played: Tiny, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def all_compared(played: Tiny, judge: Judge, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    judge.margin, judge.refusing = fair, ""  # whatever an earlier test has set
     root = tmp_path_factory.mktemp("compared") / "tiny"
     shutil.copytree(played.root, root)
     assert len(compare(Tiny(root))) == PAIRS * SCENES

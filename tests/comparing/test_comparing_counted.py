@@ -72,6 +72,21 @@ def test_a_judge_that_says_nothing_about_players_moves_no_rating(
     assert failed in invoke(tiny, "plan", "tiny", "--compare")
 
 
+def test_a_judge_that_the_suite_does_not_name_moves_no_rating(compared: Tiny, judge: Judge) -> None:
+    """As on the board by score: the suite's judges count, whoever else compared. Without any, all do."""
+    judge.margin = lambda first, second: -fair(first, second)
+    assert len(compare(compared, judges=["lenient"])) == 2 * PAIRS * SCENES
+    made = rating(compared)
+    assert [row.player for row in made.rows] == list(PLAYERS)
+    assert made.rows[0].tally.wins == 2 * SCENES
+    assert made.standings == {"counts": PAIRS * SCENES, "other_judge": PAIRS * SCENES}
+    text = rating_text(made)
+    assert f"{PAIRS * SCENES} by a judge that the suite does not name" in text
+    assert "lenient moves no rating: the suite does not name it as a judge." in text
+    shutil.rmtree(comparisons_folder(compared.tree, "tiny", "en") / "strict")
+    assert [row.player for row in rating(compared).rows] == list(reversed(PLAYERS))
+
+
 def test_a_refusal_is_reported_and_is_no_win(tiny: Tiny, judge: Judge) -> None:
     judge.refusing = "boats"
     compare(tiny)
