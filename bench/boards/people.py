@@ -11,8 +11,8 @@ from bench.results import ResultsTree
 from bench.results.studies import Study, StudyFile, TalkKey, load_study, message_hashes, read_study, studies
 from bench.scores.analyses.scenes import talk_finals
 from bench.scores.calibration import LEAST_RATED, CalibratedStudy, PlayerCalibration, calibrated
+from bench.scores.digits import known, published
 from bench.scores.frame import Frames
-from bench.scores.paper import published
 
 
 def calibrated_scores(tree: ResultsTree, frames: Frames) -> tuple[CalibratedStudy, ...]:
@@ -81,10 +81,9 @@ def _player(
     complete = sum(scene[0] == player for scene in hashes)
     grown = complete != (file.population or {}).get(player)
     waiting = sum(item.item not in people for item in drawn.values())
-    judges = published(float(own.mean())) if len(own) else None
-    known = PlayerCalibration(
+    start = PlayerCalibration(
         player=player,
-        judges=judges,
+        judges=known(own.mean()),
         score=None,
         low=None,
         high=None,
@@ -101,14 +100,14 @@ def _player(
         (f"fewer than {LEAST_RATED} conversations rated and judged", sum(rated) < LEAST_RATED),
     ):
         if holds:
-            return known.model_copy(update={"reason": reason})
+            return start.model_copy(update={"reason": reason})
     scores = np.array([people[drawn[scene].item] if scene in drawn else np.nan for scene in own.index])
     made = calibrated(own.to_numpy(dtype=np.float64), scores, [scene[1:3] for scene in own.index])
-    return known.model_copy(
+    return start.model_copy(
         update={
             "score": published(made.score),
-            "low": None if made.low is None else published(made.low),
-            "high": None if made.high is None else published(made.high),
+            "low": known(made.low),
+            "high": known(made.high),
             "weight": published(made.weight),
             "reason": "every rating is the same: no interval" if made.low is None else None,
         }

@@ -16,12 +16,13 @@ from bench.results.facts import CallFacts, standing_out
 from bench.scores import paper
 from bench.scores.bootstrap import CONFIDENCE
 from bench.scores.calibration import CalibratedStudy
+from bench.scores.digits import known
 from bench.scores.flaws import FlawRates, flaw_rates
 from bench.scores.frame import Frames
 from bench.scores.ledger import Scene, conversation_counts, judgement_counts, ledger, scenes_of
 from bench.scores.long_talks import LongTalk, long_talks
 from bench.scores.probes import ProbeRates, probe_rates
-from bench.scores.standing import RobustScore, RobustSummary, known, robust_records
+from bench.scores.standing import RobustScore, RobustSummary, robust_records
 from bench.scores.weights import CUSTOM, EQUAL, Weights, checked_weights, standard_weightings
 
 RESAMPLES = 1000

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from scipy import special
 
 from bench.records import Record
-from bench.scores.bootstrap import CONFIDENCE, Array
+from bench.scores.bootstrap import Array
 from bench.scores.clusters import CERTAIN
+from bench.scores.distributions import half_width
 
 LEAST_RATED = 12
 """Fewest rated conversations of a player. From here on, simulated 95% intervals cover 94 to 96 percent; with
@@ -97,7 +97,7 @@ def calibrated(judges: Array, people: Array, scenes: Sequence[Hashable]) -> Cali
     df = len(rests) - 1 - fitted
     if df < 1 or not variance > CERTAIN**2:
         return Calibrated(score, None, None, weight, df)
-    reach = float(special.stdtrit(df, (1 + CONFIDENCE) / 2)) * float(np.sqrt(variance))
+    reach = float(half_width(np.sqrt(variance), df))
     return Calibrated(score, score - reach, score + reach, weight, df)
 
 

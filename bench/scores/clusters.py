@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from bench.scores.bootstrap import Array
 from bench.scores.components import henderson
-from bench.scores.distributions import t_quantile
+from bench.scores.distributions import half_width
 
 Positions = npt.NDArray[np.signedinteger[Any]]
 
@@ -136,6 +136,15 @@ OWN_FROM = 4
 """Judges from which each player gets its own player x judge variance."""
 
 
+def mean_of_known(values: Array) -> Array:
+    """The mean along the first axis of what is known; NaN where nothing is."""
+    have = ~np.isnan(values)
+    counts = have.sum(axis=0)
+    sums = np.where(have, values, 0.0).sum(axis=0)
+    means: Array = np.divide(sums, counts, out=np.full(sums.shape, np.nan), where=counts > 0)
+    return means
+
+
 def judge_spread(values: Array) -> JudgeSpread | None:
     """The player x judge variance of ``values`` (players x scenes x judges, NaN: missing).
 
@@ -147,11 +156,7 @@ def judge_spread(values: Array) -> JudgeSpread | None:
     n_p, _, n_j = values.shape
     if n_j < 2 or n_p < 2:
         return None
-    have = ~np.isnan(values)
-    counts = have.sum(axis=0)
-    field = np.divide(
-        np.where(have, values, 0.0).sum(axis=0), counts, out=np.full(counts.shape, np.nan), where=counts > 0
-    )
+    field = mean_of_known(values)
     raw = np.array([_between_judges(values[player] - field) for player in range(n_p)])
     if np.isnan(raw).all():
         return None
@@ -183,7 +188,7 @@ def widened(these: MeanError, added: Array, added_df: float) -> MeanError:
     variance = these.variance + added
     df = variance**2 / (these.variance**2 / these.df + added**2 / added_df)
     more = np.flatnonzero(df > these.df)
-    reach = np.sqrt(variance[more]) * t_quantile(0.975, df[more])
-    shorter = more[reach < these.error[more] * t_quantile(0.975, these.df[more])]
+    reach = half_width(np.sqrt(variance[more]), df[more])
+    shorter = more[reach < half_width(these.error[more], these.df[more])]
     variance[shorter], df[shorter] = these.variance[shorter], these.df[shorter]
     return MeanError(these.mean, variance, df, these.n)

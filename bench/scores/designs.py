@@ -14,9 +14,9 @@ from bench.records import SCHEMA_VERSION, Record
 from bench.scores.analyses.variance import VarianceStudy
 from bench.scores.clusters import OWN_FROM
 from bench.scores.components import Components, Design, design
+from bench.scores.digits import known, published
 from bench.scores.distributions import t_quantile
 from bench.scores.frame import Frames
-from bench.scores.paper import published
 from bench.scores.planning import detectable_difference
 from bench.scores.policy import scale_of
 from bench.scores.robust import ALPHA
@@ -149,12 +149,12 @@ class _Field:
             judges=made.judges,
             per_scene=made.per_scene,
             rotated=made.rotated,
-            erho2=None if made.erho2 is None else published(made.erho2),
-            phi=None if made.phi is None else published(made.phi),
+            erho2=known(made.erho2),
+            phi=known(made.phi),
             se_difference=published(made.se_difference),
             se_these_judges=published(made.se_these_judges),
             separability=published(share),
-            detectable_difference=None if least is None else published(least),
+            detectable_difference=known(least),
             judge_calls=calls,
             cost=None if self.price is None else _dollars(self.price * calls),
         )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 NOISE_DECIMALS = 12
 """Far above the effect of adding in another order, far below what is published."""
 DIGITS = 6
@@ -15,3 +17,8 @@ def published(value: float) -> float:
     order of a sum.
     """
     return round(round(value, NOISE_DECIMALS), DIGITS) + 0.0
+
+
+def known(value: float | None) -> float | None:
+    """A number as published; None if it is missing or not finite."""
+    return None if value is None or not math.isfinite(value) else published(float(value))

@@ -9,12 +9,17 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from bench.scores.bootstrap import Array
+from bench.scores.bootstrap import CONFIDENCE, Array
 
 
 def t_quantile(share: float, df: npt.ArrayLike) -> Array:
     """The value that Student's t with ``df`` degrees of freedom stays below with probability ``share``."""
     return np.asarray(special.stdtrit(np.asarray(df, np.float64), share), np.float64)
+
+
+def half_width(error: npt.ArrayLike, df: npt.ArrayLike) -> Array:
+    """Half the width of the 95% interval of an estimate with this standard error."""
+    return t_quantile((1 + CONFIDENCE) / 2, df) * np.asarray(error, np.float64)
 
 
 def t_tail(value: npt.ArrayLike, df: npt.ArrayLike) -> Array:

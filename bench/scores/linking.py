@@ -15,11 +15,10 @@ import pandas as pd
 
 from bench.records import Record
 from bench.scores.analyses.sure import two_way
-from bench.scores.bootstrap import CONFIDENCE
 from bench.scores.clusters import clustered
-from bench.scores.distributions import t_quantile
+from bench.scores.digits import known, published
+from bench.scores.distributions import half_width
 from bench.scores.ledger import Scene
-from bench.scores.paper import published
 from bench.scores.robust import Grid
 
 LEAST_SCENES = 16
@@ -197,12 +196,12 @@ def _scores(older: Grid, newer: Grid, link: float, variance: float, df: float) -
         rows.append(
             LinkedScore(
                 player=player,
-                older=_known(old),
-                newer=_known(new),
-                linked=_known(old + link),
+                older=known(old),
+                newer=known(new),
+                linked=known(old + link),
                 low=shown[0],
                 high=shown[1],
-                change=_known(change),
+                change=known(change),
                 change_low=moved[0],
                 change_high=moved[1],
             )
@@ -234,11 +233,5 @@ def _combined(value: float, parts: list[tuple[float, float]]) -> tuple[float | N
 
 def _interval(value: float, variance: float, df: float) -> tuple[float | None, float | None]:
     """95% interval; (None, None) if unknown."""
-    if any(map(math.isnan, (value, variance, df))):
-        return None, None
-    reach = float(t_quantile((1 + CONFIDENCE) / 2, df)) * math.sqrt(variance)
-    return published(value - reach), published(value + reach)
-
-
-def _known(value: float) -> float | None:
-    return None if math.isnan(value) else published(value)
+    reach = float(half_width(math.sqrt(variance), df))
+    return known(value - reach), known(value + reach)

@@ -171,7 +171,7 @@ def recall_of(events: pd.DataFrame) -> Recall:
     """The recall in these rows of ``events`` of one player."""
     counts = {name: int((events["event"] == name).sum()) for name in OUTCOMES}
     counted = events[events["event"].isin([RECALLED, WRONG, FORGOTTEN])]
-    share = Estimate(None, None, None, 0)
+    share = Estimate(None)
     if len(counted):
         hits = (counted["event"] == RECALLED).groupby([counted[k] for k in TALK]).mean()
         share = mean_estimate(hits.droplevel("player"))

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from bench.results.comparison_records import Comparison
-from bench.scores.bootstrap import CONFIDENCE
 from bench.scores.correlation import Correlation, correlation
-from bench.scores.distributions import t_quantile
+from bench.scores.digits import known, published
+from bench.scores.distributions import half_width
 from bench.scores.pairwise import Fit, fit
 from bench.scores.pairwise_data import (
     MEAN,
@@ -26,11 +24,13 @@ from bench.scores.pairwise_data import (
 )
 from bench.scores.pairwise_ratings import Habits, habits, judges_spread, pairwise_numbers
 from bench.scores.pairwise_records import Effect, RatedJudge, RatedPair, RatedPlayer, Rating, Tally
-from bench.scores.paper import published
 from bench.scores.robust import JudgesAs, separability
 
 FEW_PAIRS = 5
 """With fewer comparisons, a habit of a judge may be chance."""
+FEW_JUDGES = "it takes four judges who each compared all players"
+UNCONNECTED = "no chain of comparisons leads from it to the other players"
+UNDECIDED = "no verdict prefers one player"
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ def rating_of(
         criteria=evidence.criteria,
         criterion=criterion,
         judges_as="fixed" if used is None else "sample",
-        sample_unknown=None if spread is not None else "it takes four judges who each compared all players",
+        sample_unknown=None if spread is not None else FEW_JUDGES,
         standings=_standings(evidence, evidence.records),
         rows=rows,
         pairs=_pairs(evidence, counting, pairs, criterion),
@@ -119,7 +119,7 @@ def _fitted(
         return None, "no comparison counts"
     data = comparisons_of(evidence, records, criterion)
     if not data.margin.any():
-        return None, "no verdict prefers one player"
+        return None, UNDECIDED
     return fit(data), None
 
 
@@ -192,16 +192,10 @@ def _rows(
     inside: set[str],
     reason: str | None,
 ) -> tuple[RatedPlayer, ...]:
-    tallies: dict[str, Tally] = defaultdict(Tally)
-    for record in counting:
-        balance = balance_of(record, criterion)
-        tallies[record.players[0]] = tallies[record.players[0]].plus(balance)
-        tallies[record.players[1]] = tallies[record.players[1]].plus(-balance)
+    tallies = tallies_of((*record.players, balance_of(record, criterion)) for record in counting)
     refused, unfinished = evidence.refused(), evidence.unfinished()
     order = {name: n for n, name in enumerate(players.index)}
-    table: dict[str, dict[str, Any]] = {
-        str(name): named(row) for name, row in players.to_dict("index").items()
-    }
+    table = players.to_dict("index")
     rows = []
     for info in sorted(evidence.players, key=lambda info: (order.get(info.player, len(order)), info.player)):
         name = info.player
@@ -215,14 +209,9 @@ def _rows(
             RatedPlayer(
                 player=name,
                 name=info.name,
-                rating=_number(numbers, "score"),
-                low=_number(numbers, "low"),
-                high=_number(numbers, "high"),
-                rank=None if numbers is None else int(numbers["rank"]),
-                rank_low=None if numbers is None else int(numbers["rank_low"]),
-                rank_high=None if numbers is None else int(numbers["rank_high"]),
+                **rated(numbers),
                 reason=why,
-                criteria={key: _known(values.get(name)) for key, values in criteria.items()},
+                criteria={key: known(values.get(name)) for key, values in criteria.items()},
                 tally=tallies[name],
                 refusals=refused[name],
                 unfinished=unfinished[name],
@@ -237,7 +226,7 @@ def _unrated(
     player: str, tallies: Mapping[str, Tally], inside: set[str], refusals: int, unfinished: int
 ) -> str:
     if player in tallies and player not in inside:
-        return "no chain of comparisons leads from it to the other players"
+        return UNCONNECTED
     parts = []
     if refusals:
         parts.append(f"it refused in {refusals} comparison{'s' * (refusals > 1)}")
@@ -253,10 +242,7 @@ def _pairs(
     own: dict[tuple[str, str], list[Comparison]] = defaultdict(list)
     for record in counting:
         own[record.players].append(record)
-    tests = {
-        frozenset((row["player"], row["other"])): row
-        for row in (tested.to_dict("records") if len(tested) else ())
-    }
+    tests = {frozenset((row["player"], row["other"])): row for row in tested.to_dict("records")}
     made = []
     for (player, other), records in sorted(own.items()):
         tally = Tally()
@@ -273,8 +259,6 @@ def _pairs(
             for side, counts in sides.items():
                 key = getattr(record, side)
                 counts[key] = counts[key].plus(balance)
-        test = tests.get(frozenset((player, other)))
-        sign = 1 if test is None or test["player"] == player else -1
         made.append(
             RatedPair(
                 player=player,
@@ -283,9 +267,7 @@ def _pairs(
                 by_criterion=dict(criteria),
                 by_character=dict(sides["character"]),
                 by_situation=dict(sides["situation"]),
-                difference=None if test is None else _known(sign * float(test["difference"])),
-                p_adjusted=None if test is None else _known(float(test["p_adjusted"])),
-                separated=test is not None and bool(test["separated"]),
+                **compared_by(tests.get(frozenset((player, other))), player),
             )
         )
     return tuple(made)
@@ -308,11 +290,7 @@ def _judge(
         judge=judge,
         standings=_standings(evidence, own),
         left_out=why,
-        ties=None if found is None else _known(found.ties),
-        first=None if found is None else _known(found.first),
-        flipped=None if found is None else _known(found.flipped),
-        by_position=None if found is None else _known(found.by_position),
-        cycles=None if found is None else _known(found.cycles),
+        **habit_shares(found),
         position=position,
         agreement=_agreement({} if why else theta, board, ("judge", judge)),
     )
@@ -332,18 +310,44 @@ def effect_of(fitted: Fit | None, name: str) -> Effect | None:
     if found is None:
         return None
     estimate, error, df = found
-    reach = float(t_quantile((1 + CONFIDENCE) / 2, df)) * error
-    return Effect(estimate=published(estimate), low=_known(estimate - reach), high=_known(estimate + reach))
+    reach = float(half_width(error, df))
+    return Effect(estimate=published(estimate), low=known(estimate - reach), high=known(estimate + reach))
 
 
-def named(row: Mapping[Hashable, Any]) -> dict[str, Any]:
-    """A row of a table, by the names of its columns."""
-    return {str(name): value for name, value in row.items()}
+def tallies_of(balances: Iterable[tuple[str, str, float]]) -> dict[str, Tally]:
+    """The tally of each player over comparisons: two players, and by how much the first leads."""
+    tallies: dict[str, Tally] = defaultdict(Tally)
+    for first, second, balance in balances:
+        tallies[first] = tallies[first].plus(balance)
+        tallies[second] = tallies[second].plus(-balance)
+    return tallies
 
 
-def _number(row: Mapping[str, Any] | None, name: str) -> float | None:
-    return None if row is None else _known(row[name])
+def rated(row: Mapping[Hashable, Any] | None) -> dict[str, Any]:
+    """Fields of RatedPlayer from its row in the players' table of :func:`pairwise_numbers`; None: no row."""
+    values = dict(row or {})
+    return {
+        "rating": known(values.get("score")),
+        **{name: known(values.get(name)) for name in ("low", "high")},
+        **{name: values.get(name) for name in ("rank", "rank_low", "rank_high")},
+    }
 
 
-def _known(value: float | None) -> float | None:
-    return None if value is None or math.isnan(value) or np.isinf(value) else published(float(value))
+def compared_by(row: Mapping[Hashable, Any] | None, player: str) -> dict[str, Any]:
+    """Fields of RatedPair from its row in the pairs' table, as ``player`` sees them; None: no row."""
+    if row is None:
+        return {"difference": None, "p_adjusted": None, "separated": False}
+    sign = 1 if row["player"] == player else -1
+    return {
+        "difference": known(sign * row["difference"]),
+        "p_adjusted": known(row["p_adjusted"]),
+        "separated": row["separated"],
+    }
+
+
+def habit_shares(found: Habits | None, *, order_known: bool = True) -> dict[str, float | None]:
+    """Fields of RatedJudge; None where nothing was counted, or where it takes the order of the answers."""
+    by_order = ("first", "flipped", "by_position")
+    names = ("ties", *by_order, "cycles")
+    shown = names if order_known else ("ties", "cycles")
+    return {name: known(getattr(found, name, None)) if name in shown else None for name in names}

@@ -12,16 +12,13 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from bench.scores.bootstrap import CONFIDENCE, NOISE_DECIMALS, Array
-from bench.scores.clusters import OWN_FROM, JudgeSpread, MeanError, widened
-from bench.scores.distributions import t_quantile, t_tail
-from bench.scores.pairwise import Comparisons, Fit, Ties, fit
-from bench.scores.robust import ALPHA, CORRECTION, Correction, adjusted, rank_intervals
+from bench.scores.bootstrap import Array
+from bench.scores.clusters import OWN_FROM, JudgeSpread, widened
+from bench.scores.pairwise import Comparisons, Fit, fit
+from bench.scores.robust import interval_table, p_values, pair_table, with_ranks
 
 
-def pairwise_numbers(
-    fitted: Fit, spread: JudgeSpread | None = None, correction: Correction = CORRECTION
-) -> tuple[pd.DataFrame, pd.DataFrame]:
+def pairwise_numbers(fitted: Fit, spread: JudgeSpread | None = None) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Two tables: players, best first, and their pairs, with the columns of the robust scoring.
 
     Intervals and tests hold for other scenes and these judges; with ``spread`` (:func:`judges_spread`) for
@@ -34,38 +31,11 @@ def pairwise_numbers(
     if spread is not None:
         made = widened(made, *spread.of_difference(first, second))
         single = widened(single, *spread.of_means(len(names)))
-    pairs = _tested(made, [names[n] for n in first], [names[n] for n in second], correction)
-    reach = t_quantile((1 + CONFIDENCE) / 2, single.df) * single.error
-    players = pd.DataFrame(
-        {
-            "score": fitted.theta.round(NOISE_DECIMALS),
-            "low": fitted.theta - reach,
-            "high": fitted.theta + reach,
-        },
-        index=pd.Index(names, name="player"),
-    ).dropna(subset="score")
-    ranked = rank_intervals(players["score"], pairs).drop(columns="score")
-    return players.join(ranked).sort_values("score", ascending=False, kind="stable"), pairs
+    pairs = pair_table(names, made, p_values(made))
+    return with_ranks(interval_table(names, single).dropna(subset="score"), pairs), pairs
 
 
-def _tested(made: MeanError, first: list[str], second: list[str], correction: Correction) -> pd.DataFrame:
-    p = 2 * t_tail(np.abs(made.mean) / made.error, made.df)
-    corrected = adjusted(p, correction)
-    return pd.DataFrame(
-        {
-            "player": first,
-            "other": second,
-            "difference": made.mean,
-            "standard_error": made.error,
-            "df": made.df,
-            "p": p,
-            "p_adjusted": corrected,
-            "separated": corrected < ALPHA,
-        }
-    )
-
-
-def judges_spread(data: Comparisons, ties: Ties = "cumulative") -> JudgeSpread | None:
+def judges_spread(data: Comparisons) -> JudgeSpread | None:
     """How much strengths depend on which judges were asked, from one fit per judge.
 
     A player's variance is max(0, variance of its strength over judges - mean squared error of those), with
@@ -74,7 +44,7 @@ def judges_spread(data: Comparisons, ties: Ties = "cumulative") -> JudgeSpread |
     judged = [data.by_judge(n) for n in range(len(data.judges))]
     if len(judged) < OWN_FROM or any(not part.margin.any() for part in judged):
         return None
-    fits = [fit(part, ties) for part in judged]
+    fits = [fit(part) for part in judged]
     theta = np.stack([made.theta for made in fits])
     noise = np.stack([made.strengths().variance for made in fits])
     if np.isnan(theta).any() or np.isnan(noise).any():

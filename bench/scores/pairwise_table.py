@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,11 +10,19 @@ import pandas as pd
 from bench.results.compared import ComparedTable
 from bench.scores.correlation import Correlation
 from bench.scores.pairwise import Comparisons, Fit, fit
-from bench.scores.pairwise_board import effect_of, named
+from bench.scores.pairwise_board import (
+    FEW_JUDGES,
+    UNCONNECTED,
+    UNDECIDED,
+    compared_by,
+    effect_of,
+    habit_shares,
+    rated,
+    tallies_of,
+)
 from bench.scores.pairwise_data import MEAN, connected
 from bench.scores.pairwise_ratings import habits, judges_spread, pairwise_numbers
 from bench.scores.pairwise_records import RatedJudge, RatedPair, RatedPlayer, Rating, Tally
-from bench.scores.paper import published
 from bench.scores.robust import JudgesAs, separability
 
 NO_SCORES = Correlation(kind="spearman", n=0, value=None, reason="there is no board by score")
@@ -46,7 +52,7 @@ def table_rating(table: ComparedTable, judges_as: JudgesAs | None = None) -> Rat
         criteria=(),
         criterion=MEAN,
         judges_as="fixed" if spread is None else "sample",
-        sample_unknown=None if spread is not None else "it takes four judges who each compared all players",
+        sample_unknown=None if spread is not None else FEW_JUDGES,
         standings={"counts": len(table.lines)},
         rows=_rows(table, players, groups[0]),
         pairs=_pairs(table, pairs),
@@ -55,7 +61,7 @@ def table_rating(table: ComparedTable, judges_as: JudgesAs | None = None) -> Rat
         same_family=None,
         separability=None if fitted is None else separability(pairs),
         agreement=NO_SCORES,
-        reason=None if fitted is not None else "no verdict prefers one player",
+        reason=None if fitted is not None else UNDECIDED,
     )
 
 
@@ -83,30 +89,15 @@ def arrays_of(table: ComparedTable) -> Comparisons:
 
 
 def _rows(table: ComparedTable, players: pd.DataFrame, inside: set[str]) -> tuple[RatedPlayer, ...]:
-    tallies: dict[str, Tally] = defaultdict(Tally)
-    for line in table.lines:
-        tallies[line.first] = tallies[line.first].plus(line.margin)
-        tallies[line.second] = tallies[line.second].plus(-line.margin)
-    found: dict[str, dict[str, Any]] = {
-        str(name): named(row) for name, row in players.to_dict("index").items()
-    }
-    order = [*found, *sorted(set(tallies) - set(found))]
-    why = "no chain of comparisons leads from it to the other players"
+    tallies = tallies_of((line.first, line.second, line.margin) for line in table.lines)
+    found = players.to_dict("index")
+    order = [*map(str, found), *sorted(set(tallies) - set(found))]
     return tuple(
         RatedPlayer(
             player=name,
             name=name,
-            rating=_known(row, "score"),
-            low=_known(row, "low"),
-            high=_known(row, "high"),
-            rank=None if row is None else int(row["rank"]),
-            rank_low=None if row is None else int(row["rank_low"]),
-            rank_high=None if row is None else int(row["rank_high"]),
-            reason=None
-            if row is not None
-            else why
-            if name not in inside
-            else "no verdict prefers one player",
+            **rated(found.get(name)),
+            reason=None if name in found else UNDECIDED if name in inside else UNCONNECTED,
             criteria={},
             tally=tallies[name],
             refusals=0,
@@ -115,7 +106,6 @@ def _rows(table: ComparedTable, players: pd.DataFrame, inside: set[str]) -> tupl
             score_rank=None,
         )
         for name in order
-        for row in [found.get(name)]
     )
 
 
@@ -125,8 +115,7 @@ def _pairs(table: ComparedTable, tested: pd.DataFrame) -> tuple[RatedPair, ...]:
         first, second = sorted((line.first, line.second))
         sign = 1 if first == line.first else -1
         tallies[first, second] = tallies[first, second].plus(sign * line.margin)
-    rows: list[dict[str, Any]] = [named(row) for row in tested.to_dict("records")]
-    tests = {(row["player"], row["other"]): row for row in rows}
+    tests = {(row["player"], row["other"]): row for row in tested.to_dict("records")}
     return tuple(
         RatedPair(
             player=player,
@@ -135,9 +124,7 @@ def _pairs(table: ComparedTable, tested: pd.DataFrame) -> tuple[RatedPair, ...]:
             by_criterion={},
             by_character={},
             by_situation={},
-            difference=_known(tests.get((player, other)), "difference"),
-            p_adjusted=_known(tests.get((player, other)), "p_adjusted"),
-            separated=bool((tests.get((player, other)) or {}).get("separated", False)),
+            **compared_by(tests.get((player, other)), player),
         )
         for (player, other), tally in sorted(tallies.items())
     )
@@ -151,21 +138,9 @@ def _judges(table: ComparedTable, data: Comparisons, fitted: Fit | None) -> tupl
             judge=habit.judge,
             standings={"counts": habit.verdicts},
             left_out=None,
-            ties=_rounded(habit.ties),
-            first=_rounded(habit.first) if known else None,
-            flipped=_rounded(habit.flipped) if known else None,
-            by_position=_rounded(habit.by_position) if known else None,
-            cycles=_rounded(habit.cycles),
+            **habit_shares(habit, order_known=known),
             position=effect_of(fitted, f"position:{habit.judge}") if known else None,
             agreement=NO_SCORES,
         )
         for habit in habits(data)
     )
-
-
-def _known(row: dict[str, Any] | None, name: str) -> float | None:
-    return None if row is None or math.isnan(row[name]) else published(float(row[name]))
-
-
-def _rounded(share: float | None) -> float | None:
-    return None if share is None else published(share)

@@ -14,8 +14,8 @@ from scipy import special
 from bench.protocol_facts import facts_of
 from bench.records import Record
 from bench.scores.bootstrap import CONFIDENCE
+from bench.scores.digits import known, published
 from bench.scores.frame import SCENE, TALK, Frames
-from bench.scores.paper import published
 
 
 class KindRate(Record):
@@ -91,6 +91,6 @@ def _kind(probes: pd.DataFrame) -> KindRate:
         passed=passed,
         failed=len(decided) - passed,
         unclear=len(probes) - len(decided),
-        rate=None if rate is None else published(rate),
+        rate=known(rate),
         ci=wilson(float(shares.sum()), len(shares)),
     )

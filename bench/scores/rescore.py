@@ -13,12 +13,12 @@ import pandas as pd
 
 from bench.errors import UserError
 from bench.records import SCHEMA_VERSION, Record
+from bench.scores.digits import known
 from bench.scores.digits import published as rounded
 from bench.scores.frame import SCENE, Frames, rows_with
 from bench.scores.ledger import scenes_of
 from bench.scores.policy import POLICIES, scale_of
 from bench.scores.robust import JudgesAs, RobustBoard, robust_board
-from bench.scores.standing import known
 from bench.scores.weights import EQUAL, Weights, standard_weightings
 from bench.toml_entries import nearest_or_all
 

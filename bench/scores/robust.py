@@ -12,8 +12,10 @@ these, so that intervals also cover which judges happened to be asked.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
+from itertools import combinations
 from typing import Literal
 
 import numpy as np
@@ -32,7 +34,7 @@ from bench.scores.clusters import (
     widened,
 )
 from bench.scores.components import Cube
-from bench.scores.distributions import benjamini_hochberg, chi2_quantile, t_quantile, t_tail
+from bench.scores.distributions import benjamini_hochberg, chi2_quantile, half_width, t_quantile, t_tail
 from bench.scores.frame import SCENE, Frames
 from bench.scores.policy import ROBUST, Policy, judgement_scores, scene_scores
 from bench.scores.weights import Weights
@@ -156,9 +158,7 @@ class RobustBoard:
 
     def players(self, pairs: pd.DataFrame, judges_as: JudgesAs | None = None) -> pd.DataFrame:
         """:func:`intervals` and :func:`rank_intervals`, best first. ``pairs``: from :meth:`pairs`."""
-        table = intervals(self.grid, self._used(judges_as))
-        table = table.join(rank_intervals(table["score"], pairs).drop(columns="score"))
-        return table.sort_values("score", ascending=False, kind="stable")
+        return with_ranks(intervals(self.grid, self._used(judges_as)), pairs)
 
     def _used(self, judges_as: JudgesAs | None) -> JudgeSpread | None:
         return self.spread if (judges_as or self.default) == "sample" else None
@@ -210,10 +210,15 @@ def intervals(scores: Grid, spread: JudgeSpread | None = None) -> pd.DataFrame:
     made = clustered(scores.values)
     if spread is not None:
         made = widened(made, *spread.of_means(len(scores.players)))
-    reach = t_quantile((1 + CONFIDENCE) / 2, made.df) * made.error
+    return interval_table(scores.players, made)
+
+
+def interval_table(players: Sequence[str], made: MeanError) -> pd.DataFrame:
+    """``score``, ``low`` and ``high`` of each player (index) from its mean."""
+    reach = half_width(made.error, made.df)
     return pd.DataFrame(
         {"score": made.mean.round(NOISE_DECIMALS), "low": made.mean - reach, "high": made.mean + reach},
-        index=pd.Index(scores.players, name="player"),
+        index=pd.Index(players, name="player"),
     )
 
 
@@ -222,32 +227,44 @@ def paired_differences(
 ) -> pd.DataFrame:
     """Compare every pair of players on the scenes that both have. With ``spread`` the judges are a sample.
 
-    Returns one row per pair: ``player`` and ``other`` (in the order of the grid), ``scenes`` in common,
-    ``difference`` of their means there, its ``standard_error`` and ``df``, ``p`` (t test, two-sided),
-    ``p_adjusted`` for all pairs, and whether they are ``separated`` at 5%. What cannot be known is NaN, and
-    such a pair is not separated.
+    Returns the table of :func:`pair_table`; ``difference`` is that of their means on these scenes.
     """
     first, second = np.triu_indices(len(scores.players), 1)
     these = clustered_differences(scores.values, first, second)
-    made = these if spread is None else widened(these, *spread.of_difference(first, second))
-    table = pd.DataFrame(
+    if spread is None:
+        return pair_table(scores.players, these, p_values(these), correction)
+    made = widened(these, *spread.of_difference(first, second))
+    return pair_table(scores.players, made, np.maximum(p_values(these), p_values(made)), correction)
+
+
+def pair_table(
+    players: Sequence[str], made: MeanError, p: Array, correction: Correction = CORRECTION
+) -> pd.DataFrame:
+    """One row per pair of ``players``, from the difference of each pair in order.
+
+    Columns: ``player`` and ``other``, ``scenes`` in common, their ``difference``, its ``standard_error`` and
+    ``df``, ``p`` (t test, two-sided), ``p_adjusted`` for all pairs, and whether they are ``separated`` at 5%.
+    What cannot be known is NaN, and such a pair is not separated.
+    """
+    pairs = list(combinations(players, 2))
+    corrected = adjusted(p, correction)
+    return pd.DataFrame(
         {
-            "player": [scores.players[n] for n in first],
-            "other": [scores.players[n] for n in second],
+            "player": [player for player, _ in pairs],
+            "other": [other for _, other in pairs],
             "scenes": made.n.astype(int),
             "difference": made.mean,
             "standard_error": made.error,
             "df": made.df,
+            "p": p,
+            "p_adjusted": corrected,
+            "separated": corrected < ALPHA,
         }
     )
-    p = _p_values(these) if spread is None else np.maximum(_p_values(these), _p_values(made))
-    table["p"] = p
-    table["p_adjusted"] = adjusted(p, correction)
-    table["separated"] = table["p_adjusted"] < ALPHA
-    return table
 
 
-def _p_values(made: MeanError) -> Array:
+def p_values(made: MeanError) -> Array:
+    """Two-sided p of each mean by its t test."""
     p: Array = 2 * t_tail(np.abs(made.mean) / made.error, made.df)
     return p
 
@@ -300,6 +317,12 @@ def rank_intervals(scores: pd.Series, pairs: pd.DataFrame) -> pd.DataFrame:
     table["rank_high"] = np.maximum([len(names) - below[name] for name in names], table["rank"])
     table["group"] = _groups(names, beaten)
     return table
+
+
+def with_ranks(table: pd.DataFrame, pairs: pd.DataFrame) -> pd.DataFrame:
+    """``table`` (``score`` by player) with the columns of :func:`rank_intervals`, best first."""
+    ranked = table.join(rank_intervals(table["score"], pairs).drop(columns="score"))
+    return ranked.sort_values("score", ascending=False, kind="stable")
 
 
 def _groups(names: list[str], beaten: set[tuple[str, str]]) -> list[int]:

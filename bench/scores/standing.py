@@ -10,8 +10,8 @@ from bench.protocol_facts import facts_of
 from bench.records import Record
 from bench.scores.bootstrap import Array
 from bench.scores.chances import chances
+from bench.scores.digits import known, published
 from bench.scores.frame import Frames
-from bench.scores.paper import published
 from bench.scores.planning import typical_difference
 from bench.scores.robust import CORRECTION, JudgesAs, RobustBoard, robust_board, separability
 from bench.scores.weights import Weights
@@ -158,8 +158,3 @@ def _fields(row: pd.Series) -> dict[str, Any]:
     """Fields of Standing."""
     numbers = {name: known(row[name]) for name in ("low", "high", "first", "top_three")}
     return numbers | {name: int(row[name]) for name in ("rank", "rank_low", "rank_high", "group")}
-
-
-def known(value: Any) -> float | None:
-    """A number as published; None if it is missing."""
-    return None if value is None or pd.isna(value) else published(float(value))

@@ -46,16 +46,10 @@ def difficulty(frames: Frames) -> pd.DataFrame:
 def side_means(frames: Frames) -> pd.DataFrame:
     """One row per player and character, and per player and situation (``kind``, ``id``)."""
     finals = scene_finals(frames)
-    parts = [
-        _means(finals, ["player", kind], "conversations").rename(columns={kind: "id"}).assign(kind=kind)
-        for kind in KINDS
-        if finals.empty or any(finals.index.get_level_values(kind))
-    ]
-    columns = ["player", "kind", "id", "conversations", "score"]
-    return pd.concat(parts, ignore_index=True)[columns] if parts else pd.DataFrame(columns=columns)
-
-
-def _means(finals: pd.Series, keys: list[str], count: str) -> pd.DataFrame:
-    """Mean ``score`` and ``count`` of values by ``keys``, which become columns."""
-    grouped = finals.groupby(level=keys)
-    return pd.DataFrame({count: grouped.size(), "score": grouped.mean().map(published)}).reset_index()
+    parts = []
+    for kind in KINDS:
+        if finals.empty or any(finals.index.get_level_values(kind)):
+            sides = finals.groupby(level=["player", kind])
+            table = pd.DataFrame({"conversations": sides.size(), "score": sides.mean().map(published)})
+            parts.append(table.rename_axis(["player", "id"]).reset_index().assign(kind=kind))
+    return pd.concat(parts, ignore_index=True)[["player", "kind", "id", "conversations", "score"]]

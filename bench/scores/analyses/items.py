@@ -9,8 +9,9 @@ import pandas as pd
 
 from bench.scores.analyses.scenes import scene_finals
 from bench.scores.bootstrap import Array
+from bench.scores.clusters import mean_of_known
+from bench.scores.digits import published
 from bench.scores.frame import Frames
-from bench.scores.paper import published
 
 LEAST_PLAYERS = 10
 """Fewest players for an item-rest correlation."""
@@ -48,40 +49,20 @@ def scene_items(frames: Frames) -> pd.DataFrame:
         return pd.DataFrame(columns=COLUMNS)
     table = finals.unstack("player")
     values = table.to_numpy(dtype=np.float64).T
-    spreads = [_spread(values[:, n]) for n in range(values.shape[1])]
-    known = [spread for spread in spreads if spread is not None]
-    middle = float(np.median(known)) if known else 0.0
+    counts, means, spreads = table.count(axis=1), table.mean(axis=1), table.std(axis=1).map(published)
+    middle = float(np.median(spreads.dropna().to_numpy(dtype=np.float64))) if spreads.notna().any() else 0.0
     rows = []
-    for n, (character, situation) in enumerate(table.index):
-        scores = values[~np.isnan(values[:, n]), n]
+    for n, (scene, count, mean, spread) in enumerate(zip(table.index, counts, means, spreads, strict=True)):
         value, low, high, reason = _item_rest(values, n)
-        rows.append(
-            {
-                "character": character,
-                "situation": situation,
-                "players": len(scores),
-                "score": published(math.fsum(scores) / len(scores)),
-                "spread": spreads[n],
-                "item_rest": value,
-                "low": low,
-                "high": high,
-                "flag": _flag(spreads[n], high, middle, len(scores)),
-                "reason": reason,
-            }
-        )
+        flag = _flag(spread, high, middle, count)
+        rows.append((*scene, count, published(mean), spread, value, low, high, flag, reason))
     return pd.DataFrame(rows, columns=COLUMNS)
-
-
-def _spread(column: Array) -> float | None:
-    """Standard deviation of what is known; None of fewer than two."""
-    known = column[~np.isnan(column)]
-    return published(float(known.std(ddof=1))) if len(known) > 1 else None
 
 
 def _item_rest(values: Array, scene: int) -> tuple[float | None, float | None, float | None, str | None]:
     """(correlation, low, high, reason) of a scene; ``values``: players x scenes."""
     have = ~np.isnan(values)
-    centred = np.where(have, values - _column_means(values, have), 0.0)
+    centred = np.where(have, values - mean_of_known(values), 0.0)
     others = np.delete(np.arange(values.shape[1]), scene)
     counts = have[:, others].sum(axis=1)
     both = have[:, scene] & (counts > 0)
@@ -101,13 +82,8 @@ def _item_rest(values: Array, scene: int) -> tuple[float | None, float | None, f
     return published(value), published(low), published(high), None
 
 
-def _column_means(values: Array, have: np.ndarray[tuple[int, int], np.dtype[np.bool_]]) -> Array:
-    means: Array = np.where(have, values, 0.0).sum(axis=0) / np.maximum(have.sum(axis=0), 1)
-    return means
-
-
-def _flag(spread: float | None, high: float | None, middle: float, players: int) -> str | None:
-    if players < LEAST_PLAYERS or spread is None:
+def _flag(spread: float, high: float | None, middle: float, players: int) -> str | None:
+    if players < LEAST_PLAYERS or math.isnan(spread):
         return None
     if spread < LOW_SPREAD * middle or spread == 0:
         return "spread"

@@ -9,10 +9,10 @@ import pandas as pd
 
 from bench.scores.alpha import ordinal_alpha
 from bench.scores.analyses.scenes import judge_table
-from bench.scores.analyses.sure import mean_estimate, over_players
+from bench.scores.analyses.sure import mean_estimate
 from bench.scores.correlation import rho, tau
-from bench.scores.frame import TALK, Frames
-from bench.scores.paper import published
+from bench.scores.digits import known, published
+from bench.scores.frame import SCENE, TALK, Frames
 
 ONE_JUDGE = "the board has only one judge"
 
@@ -38,13 +38,12 @@ def leniency(frames: Frames) -> pd.DataFrame:
         if frames.asked is not None:
             others = table.drop(columns=judge).mean(axis=1)
             above = (table[judge] - others).dropna() * (1 - 1 / len(frames.judges))
-        made = mean_estimate(over_players(above))
+        made = mean_estimate(above.groupby(level=SCENE[1:]).mean())
         scores = turns.loc[turns["judge"] == judge, "score"]
         row = {"judge": judge, "conversations": len(above), **made.cells("offset")}
         if len(frames.judges) < 2:
             row |= {"offset": None, "low": None, "high": None, "reason": ONE_JUDGE}
-        row["mean"] = published(float(scores.mean())) if len(scores) else None
-        row["deviation"] = published(float(scores.std())) if len(scores) > 1 else None
+        row |= {"mean": known(scores.mean()), "deviation": known(scores.std())}
         rows.append(row)
     return pd.DataFrame(rows, columns=LENIENCY)
 
@@ -108,14 +107,13 @@ def pairwise(frames: Frames) -> pd.DataFrame:
         }
         lacking = [name for name, value in values.items() if value is None]
         reason = f"too few, or all alike, for {', '.join(lacking)}" if lacking else None
-        rounded = {name: None if value is None else published(value) for name, value in values.items()}
         rows.append(
             {
                 "judge": first,
                 "other": second,
                 "conversations": len(table),
                 "players": len(means),
-                **rounded,
+                **{name: known(value) for name, value in values.items()},
                 "reason": reason,
             }
         )

@@ -55,7 +55,7 @@ def preference(frames: Frames, models: Mapping[str, JudgeModel]) -> pd.DataFrame
             families = {known.family for known in models.values() if not unknown_family(known.family)}
             rest = [info.player for info in frames.players if info.family not in families]
             reason = reason or _lacking(frames, judge, rivals, rest)
-            made, chance = Estimate(None, None, None, 0, reason), None
+            made, chance = Estimate(None, reason=reason), None
             if reason is None:
                 made, chance = _measured(table, judge, rivals, own, rest, rotated=frames.asked is not None)
             rows.append(
@@ -122,7 +122,7 @@ def _measured(
     difference = (extra[own].mean(axis=1) - extra[rest].mean(axis=1)).dropna()
     made = mean_estimate(difference)
     if made.value is None:
-        return Estimate(None, None, None, 0, "no scene was judged by all of them on both sides"), None
+        return Estimate(None, reason="no scene was judged by all of them on both sides"), None
     return made, _chance(extra[rest].mean(), float(extra[own].mean(axis=1).mean()))
 
 

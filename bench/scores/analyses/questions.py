@@ -38,7 +38,7 @@ def question_variety(turns: pd.DataFrame, language: str = "") -> pd.DataFrame:
         scenes = {key: [frozenset(text) for text in asked] for key, asked in texts.items()}
         pairs = sum(len(asked) * (len(asked) - 1) // 2 for asked in texts.values())
         chosen = {key: drawn_pairs(len(asked), "questions", *key) for key, asked in texts.items()}
-        made = Estimate(None, None, None, 0, "no scene was played twice")
+        made = Estimate(None, reason="no scene was played twice")
         if pairs:
             overlaps = {key: _overlap(scenes[key], found) for key, found in chosen.items() if found}
             made = mean_estimate(pd.Series(overlaps).rename_axis(SCENE_ONLY))

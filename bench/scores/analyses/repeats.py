@@ -17,9 +17,9 @@ from bench.scores.analyses.scenes import talk_finals
 from bench.scores.analyses.sure import mean_estimate
 from bench.scores.bootstrap import NOISE_DECIMALS
 from bench.scores.correlation import rho
+from bench.scores.digits import known, published
 from bench.scores.distributions import chi2_quantile
 from bench.scores.frame import SCENE, Frames
-from bench.scores.paper import published
 
 COPIES = "every scene is a copy of the other run's; `bench run --repeat 2` makes a new sample"
 COLUMNS = [
@@ -140,16 +140,14 @@ def _row(player: str, other: str, one: pd.DataFrame, two: pd.DataFrame) -> dict[
     made = mean_estimate(difference)
     if copies and both.empty:
         made = replace(made, reason=COPIES)
-    noise = published(float(difference.std()) / math.sqrt(2)) if len(both) > 1 else None
-    alike = rho(both["first"].tolist(), both["second"].tolist())
     return {
         "player": player,
         "other": other,
         "scenes": len(both),
         "copies": copies,
-        "score": published(float(both["first"].mean())) if len(both) else None,
-        "other_score": published(float(both["second"].mean())) if len(both) else None,
+        "score": known(both["first"].mean()),
+        "other_score": known(both["second"].mean()),
         **made.cells("difference"),
-        "noise": noise,
-        "spearman": None if alike is None else published(alike),
+        "noise": known(difference.std() / math.sqrt(2)),
+        "spearman": known(rho(both["first"].tolist(), both["second"].tolist())),
     }

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from bench.scores.bootstrap import CONFIDENCE, Array
+from bench.scores.bootstrap import Array
 from bench.scores.clusters import clustered
-from bench.scores.distributions import t_quantile
-from bench.scores.paper import published
+from bench.scores.digits import published
+from bench.scores.distributions import half_width
 
 FEW = "fewer than two scenes: no interval"
 SAME = "the same value in every scene: no interval"
@@ -27,9 +27,9 @@ class Estimate:
     """A number with its 95% interval; None where it does not exist, and why."""
 
     value: float | None
-    low: float | None
-    high: float | None
-    n: int
+    low: float | None = None
+    high: float | None = None
+    n: int = 0
     reason: str | None = None
 
     def cells(self, name: str = "value") -> dict[str, float | str | None]:
@@ -52,19 +52,19 @@ def grid_estimate(values: Array) -> Estimate:
     known = values[~np.isnan(values)]
     n = len(known)
     if n == 0:
-        return Estimate(None, None, None, 0, "nothing was scored")
+        return Estimate(None, reason="nothing was scored")
     mean = math.fsum(known) / n
     if n < 2:
-        return Estimate(published(mean), None, None, n, FEW)
+        return Estimate(published(mean), n=n, reason=FEW)
     made = clustered(values[np.newaxis])
     if math.isnan(made.df[0]):
-        return Estimate(published(mean), None, None, n, SAME)
+        return Estimate(published(mean), n=n, reason=SAME)
     return interval_of(mean, float(made.error[0]), float(made.df[0]), n)
 
 
 def interval_of(value: float, error: float, df: float, n: int) -> Estimate:
     """The estimate from a value, its standard error and degrees of freedom."""
-    reach = float(t_quantile((1 + CONFIDENCE) / 2, df)) * error
+    reach = float(half_width(error, df))
     return Estimate(published(value), published(value - reach), published(value + reach), n)
 
 
@@ -75,20 +75,6 @@ def two_way(values: pd.Series) -> Array:
     table = np.full((len(rows), len(columns)), np.nan)
     table[first, second] = values.to_numpy(dtype=np.float64)
     return table
-
-
-def over_players(scenes: pd.Series) -> pd.Series:
-    """The mean over players of a series indexed by (player, character, situation)."""
-    return scenes.groupby(level=["character", "situation"]).mean()
-
-
-def mean_of_known(values: Array) -> Array:
-    """The mean along the first axis of what is known; NaN where nothing is."""
-    have = ~np.isnan(values)
-    counts = have.sum(axis=0)
-    sums = np.where(have, values, 0.0).sum(axis=0)
-    means: Array = np.divide(sums, counts, out=np.full(sums.shape, np.nan), where=counts > 0)
-    return means
 
 
 def missing_to_none(table: pd.DataFrame) -> pd.DataFrame:

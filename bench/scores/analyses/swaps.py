@@ -10,8 +10,8 @@ import pandas as pd
 from bench.scores import paper
 from bench.scores.analyses.scenes import scene_finals
 from bench.scores.correlation import tau
+from bench.scores.digits import known, published
 from bench.scores.frame import Frames
-from bench.scores.paper import published
 
 COLUMNS = ["board", "other", "players", "kendall", "largest_move", "moved_most", "reason"]
 
@@ -65,7 +65,7 @@ def _pair(a: str, b: str, first: pd.Series, second: pd.Series) -> dict[str, obje
         "board": a,
         "other": b,
         "players": len(both),
-        "kendall": None if value is None else published(value),
+        "kendall": known(value),
         "largest_move": most,
         "moved_most": who,
         "reason": reason,

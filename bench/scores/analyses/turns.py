@@ -6,8 +6,9 @@ import numpy as np
 import pandas as pd
 
 from bench.protocol_facts import facts_of
-from bench.scores.analyses.sure import grid_estimate, mean_of_known
+from bench.scores.analyses.sure import Estimate, grid_estimate
 from bench.scores.bootstrap import Array
+from bench.scores.clusters import mean_of_known
 from bench.scores.frame import SCENE, TALK, VERDICT, Frames
 
 ALL = ""
@@ -34,22 +35,19 @@ def by_turn(frames: Frames) -> pd.DataFrame:
             score = grid_estimate(mean_of_known(mine[..., at]))
             if score.value is None:
                 continue
-            change = grid_estimate(mean_of_known(mine[..., at] - mine[..., 0]))
-            first = at == 0
+            change = Estimate(None, reason="changes are measured from this turn")
+            if at:
+                change = grid_estimate(mean_of_known(mine[..., at] - mine[..., 0]))
             rows.append(
                 {
                     "player": name,
                     "turn": turn,
                     "conversations": int((~np.isnan(mine[..., at])).sum()),
-                    "score": score.value,
-                    "low": score.low,
-                    "high": score.high,
-                    "change": None if first else change.value,
-                    "change_low": None if first else change.low,
-                    "change_high": None if first else change.high,
-                    "reason": "changes are measured from this turn"
-                    if first
-                    else score.reason or change.reason,
+                    **score.cells("score"),
+                    "change": change.value,
+                    "change_low": change.low,
+                    "change_high": change.high,
+                    "reason": (score.reason if at else None) or change.reason,
                 }
             )
     return pd.DataFrame(rows, columns=COLUMNS)

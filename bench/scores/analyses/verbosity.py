@@ -7,11 +7,11 @@ import math
 import numpy as np
 import pandas as pd
 
-from bench.scores import paper
 from bench.scores.analyses.scenes import scene_finals
 from bench.scores.analyses.sure import Estimate, interval_of
 from bench.scores.bootstrap import Array
 from bench.scores.correlation import correlation, rho
+from bench.scores.digits import known, published
 from bench.scores.frame import SCENE, Frames
 
 
@@ -33,17 +33,9 @@ def verbosity(frames: Frames) -> pd.DataFrame:
     for player in sorted(set(table.index.get_level_values("player"))):
         mine = level[shared].loc[shared[shared].index.get_level_values("player") == player]
         value = rho(mine["doublings"].tolist(), mine["final"].tolist())
-        rows.append(
-            {
-                "kind": "player",
-                "player": player,
-                "n": len(mine),
-                "value": None if value is None else paper.published(value),
-                "reason": "fewer than three scenes that others played too, or all alike"
-                if value is None
-                else None,
-            }
-        )
+        lacking = "fewer than three scenes that others played too, or all alike" if value is None else None
+        row = {"kind": "player", "player": player, "n": len(mine), "value": known(value), "reason": lacking}
+        rows.append(row)
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
@@ -54,9 +46,9 @@ def _lengths(frames: Frames) -> pd.DataFrame:
     """Per scored conversation: ``final``, and ``doublings``, log2 of its mean answer length."""
     finals = scene_finals(frames)
     lengths = frames.conversations.groupby(SCENE)["mean_answer_characters"].mean().reindex(finals.index)
-    known = lengths[lengths > 0].index
-    doublings = np.log2(lengths.loc[known].to_numpy(dtype=np.float64))
-    return pd.DataFrame({"final": finals.loc[known], "doublings": doublings}, index=known)
+    written = lengths[lengths > 0].index
+    doublings = np.log2(lengths.loc[written].to_numpy(dtype=np.float64))
+    return pd.DataFrame({"final": finals.loc[written], "doublings": doublings}, index=written)
 
 
 def _between(frames: Frames, table: pd.DataFrame) -> dict[str, object]:
@@ -69,21 +61,12 @@ def _between(frames: Frames, table: pd.DataFrame) -> dict[str, object]:
         means.tolist(),
         ["verbosity", frames.suite, frames.language],
     )
-    return {
-        "kind": "between",
-        "player": "",
-        "n": made.n,
-        "value": made.value,
-        "low": made.low,
-        "high": made.high,
-        "p": made.p,
-        "reason": made.reason,
-    }
+    return {**made.model_dump(), "kind": "between", "player": ""}
 
 
 def _within(table: pd.DataFrame) -> dict[str, object]:
     estimate = within_slope(table)
-    return {"kind": "within", "player": "", "n": estimate.n, **estimate.cells(), "p": None}
+    return {"kind": "within", "player": "", "n": estimate.n, **estimate.cells()}
 
 
 def within_slope(table: pd.DataFrame) -> Estimate:
@@ -97,15 +80,15 @@ def within_slope(table: pd.DataFrame) -> Estimate:
     fitted, _, rank, _ = np.linalg.lstsq(design, values, rcond=None)
     free = n - int(rank) - 1
     if free < 1:
-        return Estimate(None, None, None, n, "too few conversations beside the players and scenes")
+        return Estimate(None, n=n, reason="too few conversations beside the players and scenes")
     x, y = (values - design @ fitted).T
     weight = float(x @ x)
     if weight < 1e-9:
-        return Estimate(None, None, None, n, "answer lengths do not vary beside players and scenes")
+        return Estimate(None, n=n, reason="answer lengths do not vary beside players and scenes")
     slope = float(x @ y) / weight
     error, df = _clustered(x * (y - slope * x), index["character"], index["situation"])
     if df < 1:
-        return Estimate(paper.published(slope), None, None, n, "one character or one situation: no interval")
+        return Estimate(published(slope), n=n, reason="one character or one situation: no interval")
     return interval_of(slope, error * math.sqrt((n - 1) / free) / weight, df, n)
 
 
