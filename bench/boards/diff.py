@@ -16,17 +16,15 @@ import pandas as pd
 from bench.boards.git import GitCommit, Repository, repository_of
 from bench.boards.loading import load_board
 from bench.boards.past import NOWHERE, PastBoard, Place, past_board
+from bench.boards.rating import ranked_scores
 from bench.boards.record_changes import PlayerChange, player_changes
 from bench.boards.versions import version_link
 from bench.errors import RecordError, UserError
-from bench.protocol_facts import facts_of
 from bench.records import SCHEMA_VERSION, Record
 from bench.results import ResultsTree
 from bench.scores import paper
-from bench.scores.board import SEED, paper_numbers, published_numbers
 from bench.scores.frame import Frames, load
 from bench.scores.linking import VersionLink
-from bench.scores.weights import EQUAL, standard_weightings
 from bench.slugs import slug
 from bench.suites import Suite
 from bench.suites.layers import Prompts
@@ -247,15 +245,10 @@ def _places(frames: Frames) -> dict[str, Place] | None:
     """The rank and score of every player, by the paper's scoring; None if nothing is scored."""
     if frames.counting.empty:
         return None
-    weightings = {EQUAL: standard_weightings(frames.criteria)[EQUAL]}
-    scored, _ = paper_numbers(frames, weightings, resamples=1, seed=SEED)
-    table = paper.ranked(published_numbers(scored, EQUAL), paper.rank_gap(facts_of(frames.protocol)))
+    table = ranked_scores(frames)
     return {
-        str(player): Place(
-            rank=None if pd.isna(row["rank"]) else int(row["rank"]),
-            score=None if pd.isna(row["length_norm_score"]) else float(row["length_norm_score"]),
-        )
-        for player, row in table.iterrows()
+        str(player): NOWHERE if pd.isna(rank) else Place(rank=int(rank), score=float(score))
+        for player, rank, score in zip(table.index, table["rank"], table["length_norm_score"], strict=True)
     }
 
 

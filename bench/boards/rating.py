@@ -14,9 +14,8 @@ from bench.protocol_facts import facts_of
 from bench.records import PlayerInfo
 from bench.results import ResultsTree
 from bench.results.comparisons import comparisons
-from bench.scores import paper
 from bench.scores.analyses.preference import JudgeModel
-from bench.scores.board import paper_numbers, published_numbers
+from bench.scores.board import paper_numbers, ranked_numbers
 from bench.scores.frame import Frames
 from bench.scores.pairwise_board import BoardScores, rating_of
 from bench.scores.pairwise_data import MEAN, Evidence, Slot, Talk, talk_of
@@ -81,7 +80,7 @@ def ranked_scores(frames: Frames) -> pd.DataFrame:
     without a score come last."""
     weights = standard_weightings(frames.criteria)[EQUAL]
     table, _ = paper_numbers(frames, {EQUAL: weights}, resamples=1, seed=0)
-    return paper.ranked(published_numbers(table, EQUAL), paper.rank_gap(facts_of(frames.protocol)))
+    return ranked_numbers(frames, table, EQUAL)
 
 
 def load_rating(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any, Literal
 
@@ -226,7 +226,7 @@ def board_of(
         main, main_weights = CUSTOM, checked_weights(weights, frames.criteria)
     weightings = {main: main_weights, **standard}
     scored, median = paper_numbers(frames, weightings, resamples=resamples, seed=seed)
-    tables = _ranked(frames, scored, weightings)
+    tables = {name: _weighted(ranked_numbers(frames, scored, name)) for name in weightings}
     counts = _counts(frames, list(scenes_of(frames) if scenes is None else scenes))
     beside, facts = _beside(frames), standing_out(frames.calls)
     summary, robust = robust_records(frames, main_weights, resamples=resamples, seed=seed)
@@ -272,14 +272,6 @@ def _beside(frames: Frames) -> dict[str, dict[str, Any]]:
     return {name: {key: rates.get(name) for key, rates in found.items()} for name in frames.names}
 
 
-def _ranked(
-    frames: Frames, scored: pd.DataFrame, weightings: Iterable[str]
-) -> dict[str, dict[Any, WeightedScore]]:
-    """The published numbers of each weighting, ranked."""
-    gap = paper.rank_gap(facts_of(frames.protocol))
-    return {name: _weighted(paper.ranked(published_numbers(scored, name), gap)) for name in weightings}
-
-
 _PLAYER_FIELDS = set(BoardRow.model_fields) & set(PlayerInfo.model_fields)
 NUMBERS = ("length_norm_score", "length_norm_ci", "score", "score_ci")
 """Fields of a weighting's numbers besides the rank."""
@@ -317,12 +309,14 @@ def paper_numbers(
     return table, paper.median_length([lengths[name] for name in factors if name in lengths])
 
 
-def published_numbers(scored: pd.DataFrame, weighting: str) -> pd.DataFrame:
-    """The NUMBERS of a weighting from :func:`paper_numbers`, rounded as they are published."""
+def ranked_numbers(frames: Frames, scored: pd.DataFrame, weighting: str) -> pd.DataFrame:
+    """Rank and NUMBERS of a weighting from :func:`paper_numbers` as they are published, best first."""
     final, norm = paper.final_column(weighting), paper.norm_column(weighting)
     columns = [norm, f"{norm}_ci", final, f"{final}_ci"]
     table = scored.reindex(columns=columns).astype("float64").map(paper.published)
-    return table.set_axis(list(NUMBERS), axis="columns")
+    return paper.ranked(
+        table.set_axis(list(NUMBERS), axis="columns"), paper.rank_gap(facts_of(frames.protocol))
+    )
 
 
 def _counts(frames: Frames, scenes: list[Scene]) -> pd.DataFrame:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pandas as pd
 
-from bench.protocol_facts import facts_of
 from bench.scores import paper
 from bench.scores.analyses.scenes import judge_table
-from bench.scores.board import NUMBERS, RESAMPLES, SEED, paper_numbers, published_numbers
+from bench.scores.board import NUMBERS, RESAMPLES, SEED, paper_numbers, ranked_numbers
 from bench.scores.frame import SCENE, Frames
 from bench.scores.weights import standard_weightings
 
@@ -15,32 +16,33 @@ ALONE_COLUMNS = ["judge", "weighting", "player", "rank", *NUMBERS]
 APART_COLUMNS = ["player", "conversations", "apart"]
 
 
-def boards_alone(frames: Frames, *, resamples: int = RESAMPLES, seed: int = SEED) -> pd.DataFrame:
-    """The paper's numbers from one judge alone: one row per judge, weighting and player, best first.
+def _alone(frames: Frames) -> Iterator[tuple[str, Frames]]:
+    """Each judge with a judgement that counts, and the evidence as if it alone had judged.
 
-    Empty with fewer than two judges: the board itself says it.
+    Nothing with fewer than two judges: the board itself says it.
     """
-    weightings = standard_weightings(frames.criteria)
-    gap = paper.rank_gap(facts_of(frames.protocol))
-    parts = []
     for judge in frames.judges if len(frames.judges) > 1 else ():
         only = frames.only_judges([judge])
-        if only.counting.empty:
-            continue
-        scored, _ = paper_numbers(only, weightings, resamples=resamples, seed=seed)
+        if len(only.counting):
+            yield judge, only
+
+
+def boards_alone(frames: Frames) -> pd.DataFrame:
+    """The paper's numbers from one judge alone: one row per judge, weighting and player, best first."""
+    weightings = standard_weightings(frames.criteria)
+    parts = []
+    for judge, only in _alone(frames):
+        scored, _ = paper_numbers(only, weightings, resamples=RESAMPLES, seed=SEED)
         for name in weightings:
-            table = paper.ranked(published_numbers(scored, name), gap).reset_index(names="player")
+            table = ranked_numbers(only, scored, name).reset_index(names="player")
             parts.append(table.assign(judge=judge, weighting=name)[ALONE_COLUMNS])
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=ALONE_COLUMNS)
 
 
 def criteria_alone(frames: Frames) -> dict[str, dict[str, dict[str, float]]]:
-    """Judge, player, criterion: the mean from this judge alone. Empty with fewer than two judges."""
+    """Judge, player, criterion: the mean from this judge alone."""
     alone: dict[str, dict[str, dict[str, float]]] = {}
-    for judge in frames.judges if len(frames.judges) > 1 else ():
-        only = frames.only_judges([judge])
-        if only.counting.empty:
-            continue
+    for judge, only in _alone(frames):
         scenes = paper.over_repeats(paper.conversation_scores(only.counting_means))
         for criterion in frames.criteria:
             for player, mean in paper.player_means(only, scenes[criterion]).items():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from statistics import fmean
 
 import pandas as pd
@@ -10,7 +9,7 @@ import pandas as pd
 from bench.scores.digits import published
 from bench.scores.flaws import flaw_rates
 from bench.scores.frame import TALK, Frames
-from bench.scores.long_talks import ROOM, Recall, Slope, long_talks, recall_of
+from bench.scores.long_talks import Recall, Slope, long_talks, recall_of
 from bench.scores.measures import runs_of, words
 from bench.scores.scripts import repeated_by_turn
 
@@ -90,39 +89,3 @@ def repetition_by_turn(turns: pd.DataFrame, language: str = "") -> pd.DataFrame:
         for (player, turn), found in sorted(shares.items())
     ]
     return pd.DataFrame(rows, columns=["player", "turn", "conversations", "share"], dtype="object")
-
-
-_NO_SCRIPTS = "the protocol's situations do not plant facts or attack in given turns"
-LONG_TABLES: tuple[tuple[str, str, str, str, Callable[[Frames], pd.DataFrame]], ...] = (
-    (
-        "recall",
-        "Recall of planted facts",
-        "Facts that the user mentioned and asked for later, by the number of turns between (`distance`; the "
-        "row without one is for all), decided by patterns. `share`: mean over conversations.",
-        _NO_SCRIPTS,
-        recall,
-    ),
-    (
-        "slopes",
-        "Slope of each criterion over the turns of a conversation",
-        "Points per turn: least squares for each judgement, mean over judges, then conversations.",
-        _NO_SCRIPTS,
-        slopes,
-    ),
-    (
-        "breaks",
-        "First break, and recovery after attacks",
-        "A turn is broken if its mean score for staying in character is below the middle of the scale. "
-        f"`recovered`: of the attacks that broke it, within {ROOM} turns.",
-        _NO_SCRIPTS,
-        breaks,
-    ),
-    (
-        "flaws",
-        "Flaws that judges listed",
-        "Flaws in a turn, each with a quotation: mean over turns, judges and conversations.",
-        "the judges were not asked for flaws",
-        flaws,
-    ),
-)
-"""Name, title, how to read it, why it may be empty, and what makes it."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 
 import pandas as pd
 from pydantic import JsonValue
@@ -17,7 +16,7 @@ from bench.scores.analyses.difficulty import difficulty, side_means
 from bench.scores.analyses.disputes import disputes
 from bench.scores.analyses.items import scene_items
 from bench.scores.analyses.judges import agreement, leniency, pairwise
-from bench.scores.analyses.long_talks import LONG_TABLES, repetition_by_turn
+from bench.scores.analyses.long_talks import breaks, flaws, recall, repetition_by_turn, slopes
 from bench.scores.analyses.measures import frequent_phrases, lengths, measures
 from bench.scores.analyses.orders import order_effects
 from bench.scores.analyses.pairs import MOST_PAIRS
@@ -32,6 +31,7 @@ from bench.scores.analyses.variance import variance_study, variance_table
 from bench.scores.analyses.verbosity import verbosity
 from bench.scores.frame import Frames
 from bench.scores.ledger import Scene, judgement_counts, ledger
+from bench.scores.long_talks import ROOM
 from bench.scores.paper import published
 from bench.scores.player_measures import PlayerMeasures
 from bench.toml_entries import nearest_or_all
@@ -124,9 +124,7 @@ def _analysis(name: str, title: str, about: str, empty: str, table: pd.DataFrame
 
 def _plain(value: object) -> JsonValue:
     """A cell as plain JSON data; numbers of numpy become Python's."""
-    if value is None or isinstance(value, (str, bool)):
-        return value
-    if isinstance(value, int):
+    if value is None or isinstance(value, (str, bool, int)):
         return value
     number = float(str(value))
     return int(number) if number.is_integer() and "int" in type(value).__name__ else published(number)
@@ -160,11 +158,8 @@ def _again(material: Material) -> pd.DataFrame:
     return repeats_between(material.frames, material.again)
 
 
-def _of_frames(make: Callable[[Frames], pd.DataFrame], material: Material) -> pd.DataFrame:
-    return make(material.frames)
-
-
 _NOTHING = "nothing is scored"
+_NO_SCRIPTS = "the protocol's situations do not plant facts or attack in given turns"
 _TABLES: tuple[tuple[str, str, str, str, Callable[[Material], pd.DataFrame]], ...] = (
     (
         "by_turn",
@@ -305,9 +300,35 @@ _TABLES: tuple[tuple[str, str, str, str, Callable[[Material], pd.DataFrame]], ..
         "no answer has four words and follows another",
         lambda m: repetition_by_turn(m.turns, m.frames.language),
     ),
-    *(
-        (name, title, about, empty, partial(_of_frames, make))
-        for name, title, about, empty, make in LONG_TABLES
+    (
+        "recall",
+        "Recall of planted facts",
+        "Facts that the user mentioned and asked for later, by the number of turns between (`distance`; the "
+        "row without one is for all), decided by patterns. `share`: mean over conversations.",
+        _NO_SCRIPTS,
+        lambda m: recall(m.frames),
+    ),
+    (
+        "slopes",
+        "Slope of each criterion over the turns of a conversation",
+        "Points per turn: least squares for each judgement, mean over judges, then conversations.",
+        _NO_SCRIPTS,
+        lambda m: slopes(m.frames),
+    ),
+    (
+        "breaks",
+        "First break, and recovery after attacks",
+        "A turn is broken if its mean score for staying in character is below the middle of the scale. "
+        f"`recovered`: of the attacks that broke it, within {ROOM} turns.",
+        _NO_SCRIPTS,
+        lambda m: breaks(m.frames),
+    ),
+    (
+        "flaws",
+        "Flaws that judges listed",
+        "Flaws in a turn, each with a quotation: mean over turns, judges and conversations.",
+        "the judges were not asked for flaws",
+        lambda m: flaws(m.frames),
     ),
     (
         "questions",
