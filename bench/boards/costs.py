@@ -6,9 +6,10 @@ money has two parts: the known dollars, and the number of calls whose price is u
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from decimal import Decimal
+from itertools import chain
 
 from bench.records import Call, Conversation, Judgement, Role
 from bench.results.comparison_records import Comparison
@@ -89,23 +90,26 @@ def took(call: Call) -> Took:
 
 def cost_rows(conversations: Iterable[Conversation], judgements: Iterable[Judgement]) -> list[CostRow]:
     """The evidence by suite, language, player, role and model, in that order."""
+    records: Iterable[Conversation | Judgement] = chain(conversations, judgements)
+    return _summed(cost for record in records for cost in _costs_of(record))
+
+
+def _costs_of(record: Conversation | Judgement) -> Iterator[tuple[Part, Took]]:
+    """What each call of a record cost."""
+    board = (record.suite, record.language, record.player)
+    judge = record.judge if isinstance(record, Judgement) else ""
+    for call in record.calls:
+        model = judge or (record.player if call.role == "player" else call.model)
+        yield Part(*board, "judge" if judge else call.role, model, call.provider), took(call)
+    if not record.calls and record.origin is not None:  # without one, nobody was called for it
+        yield Part(*board, "judge" if judge else "player", judge or record.player, ""), Took(silent=1)
+
+
+def _summed(costs: Iterable[tuple[Part, Took]]) -> list[CostRow]:
+    """A row for each part, in order."""
     sums: dict[Part, Took] = {}
-
-    def add(part: Part, more: Took) -> None:
+    for part, more in costs:
         sums[part] = sums.get(part, Took()) + more
-
-    for talk in conversations:
-        for call in talk.calls:
-            model = talk.player if call.role == "player" else call.model
-            add(Part(talk.suite, talk.language, talk.player, call.role, model, call.provider), took(call))
-        if not talk.calls and talk.origin is not None:  # without one, nobody was called: recorded answers
-            add(Part(talk.suite, talk.language, talk.player, "player", talk.player, ""), Took(silent=1))
-    for verdict in judgements:
-        part = (verdict.suite, verdict.language, verdict.player, "judge", verdict.judge)
-        for call in verdict.calls:
-            add(Part(*part[:3], "judge", verdict.judge, call.provider), took(call))
-        if not verdict.calls and verdict.origin is not None:  # without one, it was given in the talk
-            add(Part(*part[:3], "judge", verdict.judge, ""), Took(silent=1))
     order = {"player": 0, "interrogator": 1, "judge": 2}
     parts = sorted(sums, key=lambda p: (p.suite, p.language, p.player, order[p.role], p.model, p.provider))
     return [CostRow(part, sums[part]) for part in parts]
@@ -117,12 +121,11 @@ PAIRS = "(pairs)"
 
 def comparison_cost_rows(records: Iterable[Comparison]) -> list[CostRow]:
     """What comparisons cost, by suite, language and judge."""
-    sums: dict[Part, Took] = {}
-    for record in records:
-        for call in record.calls:
-            part = Part(record.suite, record.language, PAIRS, "judge", record.judge, call.provider)
-            sums[part] = sums.get(part, Took()) + took(call)
-    return [CostRow(part, sums[part]) for part in sorted(sums, key=lambda part: (part.model, part.provider))]
+    return _summed(
+        (Part(record.suite, record.language, PAIRS, "judge", record.judge, call.provider), took(call))
+        for record in records
+        for call in record.calls
+    )
 
 
 def total(rows: Iterable[CostRow]) -> Took:

@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeVar
 
 import pandas as pd
 
@@ -22,7 +23,7 @@ from bench.boards.versions import version_link
 from bench.errors import RecordError, UserError
 from bench.records import SCHEMA_VERSION, Record
 from bench.results import ResultsTree
-from bench.scores import paper
+from bench.scores.digits import known
 from bench.scores.frame import Frames, load
 from bench.scores.linking import VersionLink
 from bench.slugs import slug
@@ -89,6 +90,7 @@ class BoardDiff(Record):
     """Where the version of the suite changed: how the scores of the two versions compare."""
 
 
+N = TypeVar("N", int, float)
 Places = Mapping[str, Place] | None
 """The places of all players of a board; None if the board cannot be computed."""
 
@@ -286,7 +288,7 @@ def _causes(places: list[Place | None], *, own: bool) -> dict[str, Move]:
         name = "others" if cause == "reruns" and not own else cause
         step = Move(
             score=None if before is None or after is None else _minus(after.score, before.score),
-            rank=None if before is None or after is None else _minus_ranks(after.rank, before.rank),
+            rank=None if before is None or after is None else _minus(after.rank, before.rank),
         )
         sums[name] = _plus(sums.get(name, Move(score=0.0, rank=0)), step)
     return {name: sums[name] for name in CAUSES if name in sums and sums[name] != Move(score=0.0, rank=0)}
@@ -295,16 +297,10 @@ def _causes(places: list[Place | None], *, own: bool) -> dict[str, Move]:
 def _plus(first: Move, second: Move) -> Move:
     score = None if first.score is None or second.score is None else first.score + second.score
     rank = None if first.rank is None or second.rank is None else first.rank + second.rank
-    return Move(score=None if score is None else paper.published(score), rank=rank)
+    return Move(score=known(score), rank=rank)
 
 
-def _minus(after: float | None, before: float | None) -> float | None:
-    if after is None or before is None:
-        return 0.0 if after == before else None
-    return paper.published(after - before)
-
-
-def _minus_ranks(after: int | None, before: int | None) -> int | None:
+def _minus(after: N | None, before: N | None) -> N | None:
     if after is None or before is None:
         return 0 if after == before else None
     return after - before

@@ -16,20 +16,16 @@ def judgement_price(tree: ResultsTree, loaded: LoadedBoard) -> Decimal | None:
     frames, catalog = loaded.frames, loaded.catalog
     if catalog is None or not frames.judges or tree.is_table(frames.suite):
         return None
-    sums = {judge: (Decimal(0), 0) for judge in frames.judges}
+    costs: dict[str, list[Decimal]] = {judge: [] for judge in frames.judges}
     for info in frames.players:
         for judgement in tree.judgements(frames.suite, frames.language, info.player):
-            if judgement.judge not in sums or not judgement.calls:
-                continue
-            model = catalog.models.get(judgement.judge)
-            for call in judgement.calls:
-                cost = None if model is None or call.usage is None else model.cost_of(call.usage)
-                if cost is None and call.usage is not None:
+            if judgement.judge in costs and judgement.calls:
+                model = catalog.models.get(judgement.judge)
+                used = [call.usage for call in judgement.calls if call.usage is not None]
+                known = [cost for usage in used if model and (cost := model.cost_of(usage)) is not None]
+                if len(known) < len(used):
                     return None
-                spent, count = sums[judgement.judge]
-                sums[judgement.judge] = spent + (cost or 0), count
-            spent, count = sums[judgement.judge]
-            sums[judgement.judge] = spent, count + 1
-    if not all(count for _, count in sums.values()):
+                costs[judgement.judge].append(sum(known, Decimal(0)))
+    if not all(costs.values()):
         return None
-    return sum((spent / count for spent, count in sums.values()), Decimal(0)) / len(sums)
+    return sum((sum(paid, Decimal(0)) / len(paid) for paid in costs.values()), Decimal(0)) / len(costs)

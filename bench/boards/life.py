@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
+from pathlib import Path
 from typing import Any
 
 from bench.catalog import Catalog
@@ -44,8 +45,7 @@ def _boards_of(tree: ResultsTree, suite: str, languages: Sequence[str], player: 
                 if info.player == player:
                     found[language] = info
     if not found:
-        where = f"{tree.root / slug(suite)}"
-        raise unknown_name(player, names, "player", where)
+        raise unknown_name(player, names, "player", str(tree.root / slug(suite)))
     return found
 
 
@@ -76,11 +76,7 @@ def remove_player(
         compared = _compared(tree, suite, language, player)
         event = Event(action="removed", player=player, name=info.name, reason=reason, day=day)
         tree.add_event(suite, language, event)
-        _delete(tree, compared)
-        try:
-            shutil.rmtree(folder)
-        except OSError as error:
-            raise storage_error(error, folder) from None
+        _delete(tree, folder, compared)
         done.append(Done(language, event, records + len(compared)))
     return done
 
@@ -90,18 +86,20 @@ def _compared(tree: ResultsTree, suite: str, language: str, player: str) -> list
     return [record for record in comparisons(tree, suite, language) if player in record.players]
 
 
-def _delete(tree: ResultsTree, records: Sequence[Comparison]) -> None:
-    """Delete comparisons, and the folders that this leaves empty."""
-    for record in records:
-        path = comparison_path(tree, record)
-        try:
+def _delete(tree: ResultsTree, player: Path, records: Sequence[Comparison]) -> None:
+    """Delete the folder of a player and its comparisons, with the folders that this leaves empty."""
+    path = player
+    try:
+        for path in (comparison_path(tree, record) for record in records):
             path.unlink()
             for folder in path.parents[:3]:
                 if any(folder.iterdir()):
                     break
                 folder.rmdir()
-        except OSError as error:
-            raise storage_error(error, path) from None
+        path = player
+        shutil.rmtree(player)
+    except OSError as error:
+        raise storage_error(error, path) from None
 
 
 def _renamed(record: Comparison, player: str, to: str) -> Comparison:
@@ -146,7 +144,6 @@ def rename_player(
             raise UserError(fault, where=str(catalog.path), hint="Choose the id of the same model.")
     done = []
     for language, info in boards.items():
-        old = tree.player_folder(suite, language, player)
         talks = list(tree.conversations(suite, language, player))
         verdicts = list(tree.judgements(suite, language, player))
         compared = _compared(tree, suite, language, player)
@@ -163,10 +160,6 @@ def rename_player(
         tree.write_player(suite, language, info.model_copy(update={"player": to, "name": name}))
         event = Event(action="renamed", player=player, name=info.name, to=to, reason=reason, day=day)
         tree.add_event(suite, language, event)
-        _delete(tree, compared)
-        try:
-            shutil.rmtree(old)
-        except OSError as error:
-            raise storage_error(error, old) from None
+        _delete(tree, tree.player_folder(suite, language, player), compared)
         done.append(Done(language, event, len(talks) + len(verdicts) + len(compared)))
     return done

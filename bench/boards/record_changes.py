@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 from typing import Literal, TypeVar
 
 from bench.files import read_bytes
-from bench.records import Call, Conversation, Judgement, PlayerInfo, Record, Role, messages_sha256
+from bench.records import Call, Conversation, Judgement, Record, Role, messages_sha256
 from bench.results import ResultsTree, read_record
 
 Change = Literal["added", "removed", "changed"]
@@ -71,40 +71,26 @@ def player_changes(old: ResultsTree, new: ResultsTree, suite: str, language: str
         info = after.get(player) or before[player]
         folders = [tree.player_folder(suite, language, player) for tree in (old, new)]
         files = [_record_files(folder) for folder in folders]
-        if player in before and player in after:
-            records = _differences(files[0], files[1], folders[0], folders[1])
-            if records:
-                changes.append(_player_change(info, "rerun", records))
-        else:
-            change: Literal["added", "removed"] = "added" if player in after else "removed"
-            changes.append(_counted(info, change, files[player in after]))
+        both = player in before and player in after
+        records = _differences(files[0], files[1], folders[0], folders[1]) if both else []
+        if both and not records:
+            continue
+        talks = [name.startswith("conversations/") for name in files[player in after]]
+        if both:
+            talks = [record.judge is None for record in records]
+        reasons = Counter(reason for record in records for reason in record.reasons)
+        changes.append(
+            PlayerChange(
+                player=player,
+                name=info.name,
+                change="rerun" if both else "added" if player in after else "removed",
+                conversations=sum(talks),
+                judgements=len(talks) - sum(talks),
+                reasons=dict(sorted(reasons.items())),
+                records=tuple(records),
+            )
+        )
     return changes
-
-
-def _counted(info: PlayerInfo, change: Literal["added", "removed"], files: Iterable[str]) -> PlayerChange:
-    talks = sum(name.startswith("conversations/") for name in files)
-    return PlayerChange(
-        player=info.player,
-        name=info.name,
-        change=change,
-        conversations=talks,
-        judgements=len(list(files)) - talks,
-        reasons={},
-        records=(),
-    )
-
-
-def _player_change(info: PlayerInfo, change: Literal["rerun"], records: list[RecordChange]) -> PlayerChange:
-    reasons = Counter(reason for record in records for reason in record.reasons)
-    return PlayerChange(
-        player=info.player,
-        name=info.name,
-        change=change,
-        conversations=sum(record.judge is None for record in records),
-        judgements=sum(record.judge is not None for record in records),
-        reasons=dict(sorted(reasons.items())),
-        records=tuple(records),
-    )
 
 
 def _record_files(folder: Path) -> dict[str, Path]:
