@@ -8,29 +8,22 @@ The answers that were compared are elsewhere; ``source.toml`` says where.
 
 from __future__ import annotations
 
-import csv
 import gzip
-import hashlib
-import io
-import json
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from pydantic import Field, field_validator
-
 from bench.errors import RecordError
 from bench.results import ResultsTree
-from bench.results.score_lines import MOST_NAME, csv_rows, read_table
+from bench.results.score_lines import Address, Digest, Language, Name, csv_bytes, sealed_rows, source_text
 from bench.slugs import COMPARED, slug
 from bench.toml_entries import Entry, entry_from, read_toml
 
 LINES, SOURCE = "comparisons.csv.gz", "source.toml"
 WIDEST_MARGIN = 100
 _MARGIN = re.compile(r"[+-]?[0-9]{1,3}")
-_URL = re.compile(r"https?://[^\s<>\"']{1,500}")
 
 
 class ComparedLine(NamedTuple):
@@ -46,36 +39,17 @@ class ComparedLine(NamedTuple):
 class ComparedSource(Entry):
     """Where a table comes from: source.toml."""
 
-    title: str = Field(min_length=1, max_length=MOST_NAME)
-    language: str = Field(pattern=r"^[a-z]{2,3}(-[a-z0-9]{2,8})*$")
-    url: str
+    title: Name
+    language: Language
+    url: Address
     """Page of the project that published the verdicts."""
-    commit: str = Field(min_length=1, max_length=MOST_NAME)
+    commit: Name
     """Its commit; or the version, or the date of the download."""
-    licence: str = Field(min_length=1, max_length=MOST_NAME)
+    licence: Name
     order_known: bool = True
     """Whether the first player of a line was shown first. If not, position bias cannot be estimated."""
-    digest: str = Field(pattern=r"^[0-9a-f]{64}$")
+    digest: Digest
     """SHA-256 of comparisons.csv, decompressed."""
-
-    @field_validator("title", "commit", "licence")
-    @classmethod
-    def _printable(cls, value: str) -> str:
-        if not value.isprintable():
-            raise ValueError("must be one line of printable characters")
-        return value
-
-    @field_validator("url")
-    @classmethod
-    def _address(cls, value: str) -> str:
-        if not _URL.fullmatch(value) or not value.isprintable():
-            raise ValueError(f"{value!r} is not an address; write one that starts with https://")
-        return value
-
-    def toml(self) -> str:
-        """The content of source.toml."""
-        values = self.model_dump()
-        return "".join(f"{key} = {json.dumps(value, ensure_ascii=False)}\n" for key, value in values.items())
 
 
 @dataclass(frozen=True)
@@ -103,11 +77,7 @@ def read_compared(tree: ResultsTree, name: str) -> ComparedTable:
     folder = compared_folder(tree, name)
     source = entry_from(ComparedSource, read_toml(folder / SOURCE, root=tree.root), str(folder / SOURCE))
     path = folder / LINES
-    data = read_table(path, tree.root)
-    if hashlib.sha256(data).hexdigest() != source.digest:
-        hint = "Restore both files from version control, or import the comparisons again."
-        raise RecordError("the lines do not match the digest in source.toml", where=str(path), hint=hint)
-    heads, rows = csv_rows(data, str(path))
+    heads, rows = sealed_rows(path, tree.root, source.digest, "comparisons")
     if tuple(heads) != ComparedLine._fields:
         raise RecordError(f"unexpected columns: {', '.join(heads)}", where=str(path))
     lines = [_line(row, f"{path}:{number}") for number, row in rows]
@@ -124,16 +94,12 @@ def _line(row: list[str], where: str) -> ComparedLine:
 
 def csv_of_compared(lines: Iterable[ComparedLine]) -> bytes:
     """The lines as canonical CSV."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(ComparedLine._fields)
-    writer.writerows(sorted(lines))
-    return out.getvalue().encode()
+    return csv_bytes([ComparedLine._fields, *sorted(lines)])
 
 
 def compared_files(table: ComparedTable) -> dict[str, bytes]:
     """The files of a table: name to content."""
     return {
         LINES: gzip.compress(csv_of_compared(table.lines), 9, mtime=0),
-        SOURCE: table.source.toml().encode(),
+        SOURCE: source_text(table.source).encode(),
     }

@@ -1,18 +1,28 @@
-"""Lines of published scores: read from tables that others wrote, checked line by line, and written again."""
+"""Tables of scores or verdicts that others published: their lines and what is said about their source.
+
+Lines are read from tables that others wrote, checked one by one, and written again.
+"""
 
 from __future__ import annotations
 
 import csv
 import gzip
+import hashlib
 import io
+import json
 import re
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
+
+from pydantic import AfterValidator
 
 from bench.errors import RecordError
 from bench.files import MOST_BYTES, read_bytes
+from bench.slugs import slug
+from bench.toml_entries import Entry
 
 SCENE_FIELDS = ("player", "scene", "judge", "criterion", "score")
 GRID_FIELDS = ("player", "character", "situation", "judge", "criterion", "score")
@@ -24,8 +34,66 @@ MOST_NAME = 200
 
 _NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
 _LFS = "version https://git-lfs"
-_ENDLESS = 1e300
+_LANGUAGE = re.compile(r"[a-z]{2,3}(-[a-z0-9]{2,8})*")
+_URL = re.compile(r"https?://[^\s<>\"']{1,500}")
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+
+Rows = tuple[list[str], Iterator[tuple[int, list[str]]]]
+"""Column names, and rows with their line numbers."""
+
+
+def _one_line(value: str, most: int) -> str:
+    if not value.strip() or len(value) > most or not value.isprintable():
+        raise ValueError(f"must be one line of at most {most} printable characters")
+    return value
+
+
+def _code(value: str) -> str:
+    if not _LANGUAGE.fullmatch(value) or slug(value) != value:
+        raise ValueError(f"{value!r} is not a language code; write one such as ja or pt-br")
+    return value
+
+
+def _address(value: str) -> str:
+    if not _URL.fullmatch(value) or not value.isprintable():
+        raise ValueError(f"{value!r} is not an address; write one that starts with https://")
+    return value
+
+
+def _sha256(value: str) -> str:
+    if not re.fullmatch(r"[0-9a-f]{64}", value):
+        raise ValueError("must be a SHA-256 in hexadecimal")
+    return value
+
+
+Name = Annotated[str, AfterValidator(partial(_one_line, most=MOST_NAME))]
+Sentence = Annotated[str, AfterValidator(partial(_one_line, most=1000))]
+Language = Annotated[str, AfterValidator(_code)]
+Address = Annotated[str, AfterValidator(_address)]
+Digest = Annotated[str, AfterValidator(_sha256)]
+"""Types of the fields of a source.toml."""
+
+
+def source_text(source: Entry) -> str:
+    """The content of source.toml."""
+    values = source.model_dump()
+    return "".join(f"{key} = {json.dumps(value, ensure_ascii=False)}\n" for key, value in values.items())
+
+
+def sealed_rows(path: Path, root: Path, digest: str, what: str) -> Rows:
+    """:func:`csv_rows` of a table. Raises RecordError if ``digest`` is not that of its ``what``."""
+    data = read_table(path, root)
+    if hashlib.sha256(data).hexdigest() != digest:
+        hint = f"Restore both files from version control, or import the {what} again."
+        raise RecordError(f"the {what} do not match the digest in source.toml", where=str(path), hint=hint)
+    return csv_rows(data, str(path))
+
+
+def csv_bytes(rows: Iterable[Sequence[object]]) -> bytes:
+    """Rows as canonical CSV."""
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n").writerows(rows)
+    return out.getvalue().encode()
 
 
 class ScoreLine(NamedTuple):
@@ -73,9 +141,7 @@ def text_of(data: bytes, where: str) -> str:
     return text
 
 
-def csv_rows(
-    data: bytes, where: str, delimiter: str = ","
-) -> tuple[list[str], Iterator[tuple[int, list[str]]]]:
+def csv_rows(data: bytes, where: str, delimiter: str = ",") -> Rows:
     """The column names of a CSV file, and its rows with their line numbers. Raises RecordError."""
     reader = csv.reader(io.StringIO(text_of(data, where), newline=""), delimiter=delimiter, strict=True)
 
@@ -178,10 +244,5 @@ def csv_of(lines: Iterable[ScoreLine]) -> bytes:
     """The lines as canonical CSV."""
     ordered = sorted(lines)
     grid = any(line.character for line in ordered)
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(GRID_FIELDS if grid else SCENE_FIELDS)
-    for line in ordered:
-        scene = (line.character, line.situation) if grid else (line.situation,)
-        writer.writerow((line.player, *scene, line.judge, line.criterion, line.score))
-    return out.getvalue().encode()
+    rows = (line if grid else (line.player, *line[2:]) for line in ordered)
+    return csv_bytes([GRID_FIELDS if grid else SCENE_FIELDS, *rows])

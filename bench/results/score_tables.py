@@ -11,91 +11,58 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-import json
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Self
 
-from pydantic import field_validator, model_validator
+from pydantic import model_validator
 
 from bench.errors import RecordError
 from bench.protocol_facts import published_protocol
 from bench.records import PlayerInfo
 from bench.results.score_lines import (
     GRID_FIELDS,
-    MOST_NAME,
     SCENE_FIELDS,
+    Address,
+    Digest,
+    Language,
+    Name,
     ScoreLine,
+    Sentence,
     checked_lines,
     csv_of,
-    csv_rows,
-    read_table,
+    sealed_rows,
+    source_text,
 )
-from bench.slugs import slug
 from bench.toml_entries import Entry, entry_from, read_toml
 
 SCORES, SOURCE, LICENSE = "scores.csv.gz", "source.toml", "LICENSE"
 """The files of a table."""
 
-_LANGUAGE = re.compile(r"[a-z]{2,3}(-[a-z0-9]{2,8})*")
-_URL = re.compile(r"https?://[^\s<>\"']{1,500}")
-
 
 class ScoreSource(Entry):
     """Where a table comes from: source.toml."""
 
-    title: str
-    description: str
-    language: str
+    title: Name
+    description: Sentence
+    language: Language
     """Code of the language of the conversations, such as ``ja``."""
-    url: str
+    url: Address
     """Page of the project that published the scores."""
-    commit: str
+    commit: Name
     """Its commit; or the version, or the date of the download."""
-    licence: str
+    licence: Name
     """Name of the licence of the scores. Its text is in the file LICENSE."""
-    changes: str
+    changes: Sentence
     """What was done to the scores on the way here."""
-    conversations: str
+    conversations: Address
     """Page where the conversations can be read."""
     scale: tuple[int, int]
     """Lowest and highest score of every criterion."""
-    digest: str
+    digest: Digest
     """SHA-256 of scores.csv, decompressed."""
-
-    @field_validator("title", "commit", "licence")
-    @classmethod
-    def _short(cls, value: str) -> str:
-        return _one_line(value, MOST_NAME)
-
-    @field_validator("description", "changes")
-    @classmethod
-    def _sentence(cls, value: str) -> str:
-        return _one_line(value, 1000)
-
-    @field_validator("language")
-    @classmethod
-    def _code(cls, value: str) -> str:
-        if not _LANGUAGE.fullmatch(value) or slug(value) != value:
-            raise ValueError(f"{value!r} is not a language code; write one such as ja or pt-br")
-        return value
-
-    @field_validator("url", "conversations")
-    @classmethod
-    def _address(cls, value: str) -> str:
-        if not _URL.fullmatch(value) or not value.isprintable():
-            raise ValueError(f"{value!r} is not an address; write one that starts with https://")
-        return value
-
-    @field_validator("digest")
-    @classmethod
-    def _sha256(cls, value: str) -> str:
-        if not re.fullmatch(r"[0-9a-f]{64}", value):
-            raise ValueError("must be a SHA-256 in hexadecimal")
-        return value
 
     @model_validator(mode="after")
     def _has_width(self) -> Self:
@@ -110,17 +77,6 @@ class ScoreSource(Entry):
             f"Scores that another project published ({self.url}, licence {self.licence})."
             f" The conversations are not here: {self.conversations}"
         )
-
-    def toml(self) -> str:
-        """The content of source.toml."""
-        values = self.model_dump()
-        return "".join(f"{key} = {json.dumps(value, ensure_ascii=False)}\n" for key, value in values.items())
-
-
-def _one_line(value: str, most: int) -> str:
-    if not value.strip() or len(value) > most or not value.isprintable():
-        raise ValueError(f"must be one line of at most {most} printable characters")
-    return value
 
 
 @dataclass(frozen=True)
@@ -207,11 +163,7 @@ def read_source(folder: Path, root: Path) -> ScoreSource:
 def _table(folder: Path, root: Path, source: ScoreSource, stamp: tuple[int, ...]) -> ScoreTable:
     """``stamp`` changes with the file, so that a changed file is read again."""
     path = folder / SCORES
-    data = read_table(path, root)
-    if hashlib.sha256(data).hexdigest() != source.digest:
-        hint = "Restore both files from version control, or import the scores again."
-        raise RecordError("the scores do not match the digest in source.toml", where=str(path), hint=hint)
-    heads, rows = csv_rows(data, str(path))
+    heads, rows = sealed_rows(path, root, source.digest, "scores")
     if tuple(heads) not in (SCENE_FIELDS, GRID_FIELDS):
         hint = f"The columns must be {', '.join(SCENE_FIELDS)}. Make the file with `bench import scores`."
         raise RecordError(f"unexpected columns: {', '.join(heads)}", where=str(path), hint=hint)
@@ -231,6 +183,6 @@ def table_files(table: ScoreTable, licence: str) -> dict[str, bytes]:
     """The files of a table: name to content. ``licence``: the text of its licence."""
     return {
         SCORES: gzip.compress(csv_of(table.lines), 9, mtime=0),
-        SOURCE: table.source.toml().encode(),
+        SOURCE: source_text(table.source).encode(),
         LICENSE: licence.encode(),
     }
