@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection
 from pathlib import Path
 
-from bench.audit.differences import differences, shown
+from bench.audit.differences import reread_differences
 from bench.audit.evidence import EvidenceAudit
 from bench.audit.findings import Findings
 from bench.audit.places import BoardFiles, files_in, folders_in
@@ -53,13 +53,9 @@ def audit_comparisons(
         _check_reread(record, path, findings)
         if count := sum(call.redactions or 0 for call in record.calls):
             findings.add("redacted", path, f"{count} credentials were removed from its replies")
-        suite = reference.suite
-        if suite is not None and record.version != suite.entry.version:
-            text = f"version {record.version}, the suite is at version {suite.entry.version}"
-            findings.add("other-version", path, text, "version")
-        elif reference.scenes and (record.character, record.situation) not in reference.scenes:
-            text = f"the suite has no scene {record.character}.{record.situation}"
-            findings.add("unexpected-cell", path, text, "character")
+        if misfit := reference.misfit(record):
+            code, text, field = misfit
+            findings.add(code, path, text, field)
         elif (
             comparer is not None
             and reference.knows_model(record.judge)
@@ -107,7 +103,6 @@ def _check_reread(record: Comparison, path: Path, findings: Findings) -> None:
             findings.add("raw-missing", path, "there is no raw reply of the judge", f"orders.{n}.raw")
         if here is due:
             continue
-        for at, left, right in list(differences(here.plain(), due.plain(), f"orders.{n}"))[:5]:
+        for at, text in reread_differences(here.plain(), due.plain(), f"orders.{n}"):
             code = "reread-wording" if at.split(".")[2] in WORDING else "reread"
-            text = f"the record has {shown(left)}, the raw reply reads as {shown(right)}"
             findings.add(code, path, text, at)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 Difference = tuple[str, Any, Any]
@@ -30,6 +31,12 @@ def differences(there: Any, due: Any, field: str = "") -> Iterator[Difference]:
             yield from differences(left, right, _at(field, n))
     elif type(there) is not type(due) or there != due:
         yield field, there, due
+
+
+def reread_differences(there: Any, due: Any, field: str) -> Iterator[tuple[str, str]]:
+    """Field and text of the first places in which a verdict is not what its raw replies read as."""
+    for at, left, right in islice(differences(there, due, field), 5):
+        yield at, f"the record has {shown(left)}, the raw reply reads as {shown(right)}"
 
 
 def _at(field: str, key: object) -> str:

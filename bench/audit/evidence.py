@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from bench.audit.differences import differences, shown
+from bench.audit.differences import reread_differences
 from bench.audit.files import FileAudit
 from bench.audit.findings import Findings, Severity
 from bench.audit.places import BoardFiles, PlayerFiles
@@ -110,9 +110,7 @@ class EvidenceAudit:
         probe = facts_of(record.protocol).rule_judge  # models give the same short answer to a fixed question
         if record.status == "complete" and record.messages and not probe:
             first = self.messages.setdefault(messages_sha256(record.messages), path)
-            if first != path:
-                text = f"word for word the same as in {first.relative_to(self.tree.root).as_posix()}"
-                self.findings.add("duplicate-messages", path, text, "messages")
+            self._note_copy(path, first, "duplicate-messages", "messages")
         self._note_redactions(record, path)
         self._check_against_suite(record, path, "stale-conversation")
         return record.origin is not None
@@ -142,10 +140,7 @@ class EvidenceAudit:
             self._check_verdict(record, conversation, path)
         if record.status == "ok" and record.raw:
             same = sha256_of([record.character, record.situation, record.repeat, *record.raw])
-            first = played.replies.setdefault(same, path)
-            if first != path:
-                text = f"word for word the same as in {first.relative_to(self.tree.root).as_posix()}"
-                self.findings.add("duplicate-replies", path, text, "raw")
+            self._note_copy(path, played.replies.setdefault(same, path), "duplicate-replies", "raw")
         self._note_redactions(record, path)
         self._check_against_suite(record, path, "stale-judgement")
         return record.origin is not None
@@ -158,6 +153,12 @@ class EvidenceAudit:
             and judge not in protocol.catalog.models
             and judge != protocol.facts.rule_judge
         )
+
+    def _note_copy(self, path: Path, first: Path, code: str, where: str) -> None:
+        """Note that ``path`` says the same as another file, the ``first`` with its words."""
+        if first != path:
+            text = f"word for word the same as in {first.relative_to(self.tree.root).as_posix()}"
+            self.findings.add(code, path, text, where)
 
     def _note_redactions(self, record: Conversation | Judgement, path: Path) -> None:
         if count := sum(call.redactions or 0 for call in record.calls):
@@ -175,12 +176,9 @@ class EvidenceAudit:
         if isinstance(record, Judgement) and cell[:2] in scenes and not self._asked([record.judge], cell):
             text = f"it is not the turn of {record.judge} in this scene, so it does not count"
             self.findings.add("unexpected-judge", path, text, "judge")
-        if record.version != suite.entry.version:
-            text = f"version {record.version}, the suite is at version {suite.entry.version}"
-            self.findings.add("other-version", path, text, "version")
-        elif (record.character, record.situation) not in scenes:
-            text = f"the suite has no scene {record.character}.{record.situation}"
-            self.findings.add("unexpected-cell", path, text, "character")
+        if misfit := self.reference.misfit(record):
+            code, text, field = misfit
+            self.findings.add(code, path, text, field)
         elif record.protocol != suite.protocol:
             self.findings.add("inconsistent", path, f"the suite's is {suite.protocol}", "protocol")
         elif record.origin is None:
@@ -218,8 +216,7 @@ class EvidenceAudit:
                 continue
             here, due = record.plain(), again.plain()
             for name in fields:
-                for at, left, right in list(differences(here.get(name), due.get(name), name))[:5]:
-                    text = f"the record has {shown(left)}, the raw reply reads as {shown(right)}"
+                for at, text in reread_differences(here.get(name), due.get(name), name):
                     self.findings.add(code, path, text, at)
 
     def _calls(self) -> None:

@@ -120,12 +120,12 @@ def files_in(folder: Path, name: re.Pattern[str], findings: Findings) -> Iterato
             stray(entry, findings)
 
 
-def folders_in(folder: Path, findings: Findings) -> Iterator[Path]:
-    """The folders in a folder. Everything else is added to ``findings``."""
+def folders_in(folder: Path, findings: Findings, *, readme: bool = False) -> Iterator[Path]:
+    """The folders in a folder. Everything else is added to ``findings``, but for a ``readme``."""
     for entry in entries(folder, findings):
         if entry.is_dir():
             yield Path(entry.path)
-        else:
+        elif not readme or entry.name != "README.md":
             stray(entry, findings)
 
 

@@ -13,6 +13,7 @@ from bench.errors import CatalogError
 from bench.protocol_facts import facts_of
 from bench.protocols import Protocol, protocol_for
 from bench.records import Conversation, Judgement
+from bench.results.comparison_records import Comparison
 from bench.suites import Suite
 from bench.suites.rotation import Rota
 
@@ -43,6 +44,16 @@ class Reference:
             return False
         folder = self.protocol.catalog.recordings(name)
         return folder is None or folder.is_dir()
+
+    def misfit(self, record: Conversation | Judgement | Comparison) -> tuple[str, str, str] | None:
+        """Code, text and field of what keeps a record from being one of the suite; None if nothing does."""
+        if self.suite is not None and record.version != self.suite.entry.version:
+            text = f"version {record.version}, the suite is at version {self.suite.entry.version}"
+            return "other-version", text, "version"
+        if self.scenes is not None and (record.character, record.situation) not in self.scenes:
+            text = f"the suite has no scene {record.character}.{record.situation}"
+            return "unexpected-cell", text, "character"
+        return None
 
     def fingerprint(self, record: Conversation | Judgement) -> str | None:
         """What the record's fingerprint should be; None if its model or scene is unknown."""

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from pathlib import Path
 
 from bench.audit.findings import Findings
-from bench.audit.places import entries, files_in, stray
+from bench.audit.places import files_in, folders_in
 from bench.errors import UserError
 from bench.files import read_bytes
 from bench.results.score_lines import csv_of, read_table
@@ -26,12 +26,8 @@ def audit_score_tables(
     """
     folder = root / TABLES
     files = 0
-    for entry in entries(folder, findings) if folder.is_dir() else ():
-        if not entry.is_dir():
-            if entry.name != "README.md":
-                stray(entry, findings)
-        elif only in (None, entry.name):
-            path = Path(entry.path)
+    for path in folders_in(folder, findings, readme=True) if folder.is_dir() else ():
+        if only in (None, path.name):
             files += _audit_table(path, root, findings)
             if slug(path.name) != path.name or path.name in NOT_SUITES:
                 findings.add("score-table", path, "the folder has a name that no board can have")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from bench.audit.files import check_canonical, content
 from bench.audit.findings import Findings
-from bench.audit.places import JSON, entries, files_in, stray
+from bench.audit.places import JSON, entries, files_in, folders_in, stray
 from bench.errors import UserError
 from bench.results.studies import HUMAN, StudyFile, read_annotator, read_study
 
@@ -18,15 +18,8 @@ def audit_studies(root: Path, messages: Collection[str], findings: Findings) -> 
     ``messages``: SHA-256 of the messages of every complete conversation of the tree.
     """
     folder = root / HUMAN
-    if not folder.is_dir():
-        return 0
-    files = 0
-    for entry in entries(folder, findings):
-        if entry.is_dir():
-            files += _study(root, Path(entry.path), messages, findings)
-        elif entry.name != "README.md":
-            stray(entry, findings)
-    return files
+    found = folders_in(folder, findings, readme=True) if folder.is_dir() else ()
+    return sum(_study(root, study, messages, findings) for study in found)
 
 
 def _study(root: Path, folder: Path, messages: Collection[str], findings: Findings) -> int:
