@@ -6,7 +6,7 @@ import difflib
 import json
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args, get_origin
@@ -267,6 +267,13 @@ def unknown_name(name: str, known: Collection[str], kind: str, where: str) -> Ca
     """
     hint = did_you_mean(name, known) or _choice(sorted(known), kind)
     return CatalogError(f"unknown {kind} {name!r}", where=where, hint=hint)
+
+
+def check_known(names: Iterable[str], known: Collection[str], kind: str, where: str) -> None:
+    """Raise the error of :func:`unknown_name` for the first of ``names`` that does not exist."""
+    for name in names:
+        if name not in known:
+            raise unknown_name(name, known, kind, where)
 
 
 def _choice(names: Sequence[str], kind: str) -> str:

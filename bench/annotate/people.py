@@ -23,8 +23,8 @@ from pydantic import Field
 
 from bench.errors import UserError
 from bench.files import write_atomically
-from bench.records import Record, canonical
-from bench.results import read_record
+from bench.records import Record
+from bench.results import read_record, record_bytes
 from bench.results.studies import study_folder
 
 FILE = ".annotators.json"
@@ -176,7 +176,7 @@ class People:
         """Write the private file, readable by its owner only."""
         marks = {group: marks for group, marks in self._marks.items() if marks}
         file = PeopleFile(salt=self._salt, names=self._names, servers=self._servers, marks=marks)
-        write_atomically(self._path, canonical(file.plain()).encode())
+        write_atomically(self._path, record_bytes(file))
         self._path.chmod(0o600)
 
     def _hash(self, person: str) -> str:

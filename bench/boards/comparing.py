@@ -21,13 +21,12 @@ from bench.results.comparison_records import Comparison
 from bench.results.comparisons import pair_of
 from bench.run.comparing import CompareWork, failed_temporarily
 from bench.run.jobs import Part
-from bench.run.shards import Shard
 from bench.scores.pair_choice import NEIGHBOURS, Choice, Picked, choose, pairs_within, rotated
 from bench.scores.pairwise_board import quick_ratings
 from bench.scores.pairwise_data import Evidence, Slot, slot_of
 from bench.suites import load_suite, once
 from bench.suites.layers import Prompts
-from bench.toml_entries import unknown_name
+from bench.toml_entries import check_known
 
 ROUNDS = 8
 """How often pairs are chosen again, from what the comparisons so far have shown."""
@@ -102,7 +101,7 @@ class CompareJob:
         self.states, self.left = Counter(), Counter()
         work: list[CompareWork] = []
         for record in self.evidence.records:
-            if record.judge not in self.judges or not self._mine(record.players, slot_of(record)):
+            if record.judge not in self.judges or not self._mine((*record.players, slot_of(record))):
                 continue
             state = self._state(record)
             self.states[state] += 1
@@ -157,10 +156,10 @@ class CompareJob:
     def _picked(
         self, judges: Sequence[str], strengths: Mapping[str, float], size: int | None
     ) -> list[Picked]:
-        done = [pick for judge, pick in self._made() if judge in judges and self._mine_pick(pick)]
+        done = [pick for judge, pick in self._made() if judge in judges and self._mine(pick)]
         share = 1 if self.part.shard is None else self.part.shard.count
         left = max(0, -(-self.target // share) - len(done))
-        choice = Choice(self.order, self.slots, strengths, done, self.plan.neighbours, self._mine_pick)
+        choice = Choice(self.order, self.slots, strengths, done, self.plan.neighbours, self._mine)
         return choose(choice, left if size is None else min(left, size), self.plan.seed)
 
     def _made(self) -> list[tuple[str, Picked]]:
@@ -178,16 +177,17 @@ class CompareJob:
             for item in rounds.missing(made)
             if item.judge in self.judges
             and set(self.order).issuperset(item.players)
-            and self._mine(item.players, item.slot)
+            and self._mine((*item.players, item.slot))
         ]
         return [item for item in dict.fromkeys(work) if item is not None]
 
-    def _mine_pick(self, pick: Picked) -> bool:
-        return self._mine(pick[:2], pick[2])
-
-    def _mine(self, pair: Sequence[str], slot: Slot) -> bool:
+    def _mine(self, pick: Picked) -> bool:
         """Whether a comparison belongs to this machine's part."""
-        return self.part.shard is None or _shard_of(pair, slot, self.part.shard)
+        one, other, slot = pick
+        if self.part.shard is None:
+            return True
+        number = int(sha256_of([*pair_of(one, other), *slot])[:8], 16) % self.part.shard.count
+        return number == self.part.shard.number - 1
 
     def _work(
         self, one: str, other: str, slot: Slot, judge: str, *, anew: bool = False
@@ -235,11 +235,6 @@ def _key(record: Comparison) -> tuple[object, ...]:
     return record.judge, slot_of(record), record.players
 
 
-def _shard_of(pair: Sequence[str], slot: Slot, shard: Shard) -> bool:
-    number = int(sha256_of([*pair_of(pair[0], pair[1]), *slot])[:8], 16) % shard.count
-    return number == shard.number - 1
-
-
 def plan_comparisons(
     suite_id: str,
     part: Part,
@@ -263,9 +258,7 @@ def plan_comparisons(
         comparer = Comparer(protocol)
         protocol.check_models((), judges)
         present = {info.player for info in tree.players(suite_id, language)}
-        for name in part.players:
-            if name not in present:
-                raise unknown_name(name, present, "player with results", f"suite {suite_id} {language}")
+        check_known(part.players, present, "player with results", f"suite {suite_id} {language}")
         if len(set(part.players) or present) < 2:
             if part.languages:
                 raise CatalogError(

@@ -11,10 +11,9 @@ from bench.boards.loading import LoadedBoard, counting_judges, load_board
 from bench.catalog import Catalog
 from bench.errors import UserError
 from bench.protocol_facts import facts_of
-from bench.records import PlayerInfo
 from bench.results import ResultsTree
 from bench.results.comparisons import comparisons
-from bench.scores.analyses.preference import JudgeModel
+from bench.scores.analyses.preference import models_of
 from bench.scores.board import paper_numbers, ranked_numbers
 from bench.scores.frame import Frames
 from bench.scores.pairwise_board import BoardScores, rating_of
@@ -60,19 +59,8 @@ def compared(
     present = sorted({record.judge for record in records})
     counting = counting_judges(rules, present)
     others = tuple(judge for judge in present if judge not in counting)
-    judges = _judges(present, infos, catalog)
+    judges = models_of(present, infos, catalog)
     return Evidence(infos, facts_of(protocol).criterion_names, talks, records, judges, others)
-
-
-def _judges(
-    names: Collection[str], infos: Collection[PlayerInfo], catalog: Catalog | None
-) -> Mapping[str, JudgeModel]:
-    """What is known of judges, from the catalog or from a player of the same id."""
-    found = {info.player: JudgeModel(info.model, info.family) for info in infos if info.player in names}
-    if catalog is not None:
-        entries = {name: catalog.models[name] for name in names if name in catalog.models}
-        found |= {name: JudgeModel(entry.model, entry.family) for name, entry in entries.items()}
-    return found
 
 
 def ranked_scores(frames: Frames) -> pd.DataFrame:

@@ -270,7 +270,7 @@ class ResultsTree:
     def add_event(self, suite: str, language: str, event: Event) -> None:
         """Record that a player was removed or renamed."""
         events = Events(events=(*self.events(suite, language), event))
-        self._write(self.board_folder(suite, language) / EVENTS_FILE, _bytes(events))
+        self._write(self.board_folder(suite, language) / EVENTS_FILE, record_bytes(events))
 
     def keep_private(self, suite: str) -> None:
         """Mark the results of ``suite``: git ignores them, and commands that publish leave them out."""
@@ -279,7 +279,7 @@ class ResultsTree:
 
     def write_conversation(self, record: Conversation, *, replace: bool = False) -> bool:
         """Write a conversation; an existing one stays unless ``replace``. Returns whether it was written."""
-        return self._write(self.conversation_path(record), _bytes(record), replace=replace)
+        return self._write(self.conversation_path(record), record_bytes(record), replace=replace)
 
     def write_audio(self, cell: Cell, audio: Audio, data: bytes) -> bool:
         """Write a sound file; do so before writing its conversation. Returns whether it was written."""
@@ -298,7 +298,7 @@ class ResultsTree:
 
     def write_judgement(self, record: Judgement, *, replace: bool = False) -> bool:
         """Write a judgement; an existing one stays unless ``replace``. Returns whether it was written."""
-        return self._write(self.judgement_path(record, record.judge), _bytes(record), replace=replace)
+        return self._write(self.judgement_path(record, record.judge), record_bytes(record), replace=replace)
 
     def write_imported(self, data: dict[str, Any], writer: BulkWriter) -> None:
         """Seal an imported conversation or judgement and write it in bulk, replacing an existing one.
@@ -316,11 +316,13 @@ class ResultsTree:
 
     def write_player(self, suite: str, language: str, info: PlayerInfo) -> bool:
         """Write player.json. Returns whether it is new or changed."""
-        return self._write(self.player_folder(suite, language, info.player) / "player.json", _bytes(info))
+        return self._write(
+            self.player_folder(suite, language, info.player) / "player.json", record_bytes(info)
+        )
 
     def write(self, path: Path, record: Record, *, replace: bool = False) -> bool:
         """Write a record at its ``path``; an existing one stays unless ``replace``."""
-        return self._write(path, _bytes(record), replace=replace)
+        return self._write(path, record_bytes(record), replace=replace)
 
     def _write(self, path: Path, data: bytes, *, replace: bool = True) -> bool:
         """Write a file of the tree, whose folders must not be links that lead out of it."""
@@ -345,7 +347,8 @@ def sounds_of(conversation: Conversation) -> list[Audio]:
     return [message.audio for message in conversation.messages if message.audio is not None]
 
 
-def _bytes(record: Record) -> bytes:
+def record_bytes(record: Record) -> bytes:
+    """The content of the file of a record."""
     return canonical(record.plain()).encode("utf-8")
 
 

@@ -18,8 +18,8 @@ from pydantic import Field
 
 from bench.errors import RecordError, UserError
 from bench.files import write_atomically
-from bench.records import SCHEMA_VERSION, Criterion, Record, Repeat, canonical, messages_sha256
-from bench.results import ResultsTree, read_record
+from bench.records import SCHEMA_VERSION, Criterion, Record, Repeat, messages_sha256
+from bench.results import ResultsTree, read_record, record_bytes
 from bench.slugs import slug
 from bench.toml_entries import did_you_mean
 
@@ -211,7 +211,7 @@ def read_study(results: Path, study: str) -> StudyFile:
 
 def write_study(results: Path, file: StudyFile) -> bool:
     """Write study.json; returns whether it is new or changed. Raises StorageError."""
-    return _write(study_folder(results, file.study) / "study.json", file)
+    return write_atomically(study_folder(results, file.study) / "study.json", record_bytes(file))
 
 
 def read_annotators(results: Path, file: StudyFile) -> dict[str, AnnotatorFile]:
@@ -235,7 +235,7 @@ def read_annotator(path: Path, file: StudyFile, results: Path) -> AnnotatorFile:
 def write_annotator(results: Path, record: AnnotatorFile) -> bool:
     """Write one annotator's file; returns whether it is new or changed. Raises StorageError."""
     folder = study_folder(results, record.study) / "annotations"
-    return _write(folder / f"{record.annotator}.json", record)
+    return write_atomically(folder / f"{record.annotator}.json", record_bytes(record))
 
 
 def load_study(results: Path, study: str) -> Study:
@@ -264,7 +264,3 @@ def _fault(record: AnnotatorFile, file: StudyFile, name: str) -> str | None:
             if score is not None and not scales[criterion].low <= score <= scales[criterion].high:
                 return f"item {item}: {criterion} is off its scale"
     return None
-
-
-def _write(path: Path, record: Record) -> bool:
-    return write_atomically(path, canonical(record.plain()).encode("utf-8"))

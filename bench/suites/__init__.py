@@ -35,7 +35,7 @@ from bench.suites.lorebook import LoreEntry
 from bench.suites.macros import settled
 from bench.suites.rotation import Rota, Scene, rota_of
 from bench.suites.scripts import Script
-from bench.toml_entries import Entry, checked_id, entry_from, located, read_tables, unknown_name
+from bench.toml_entries import Entry, check_known, checked_id, entry_from, located, read_tables, unknown_name
 
 FOLDER = r"^(?:[a-z0-9][a-z0-9-]{0,59})?$"
 """What a suite may call the folder of its templates."""
@@ -279,9 +279,8 @@ class Suite:
     def check_models(self, catalog: Catalog) -> None:
         """Raise CatalogError if the suite names a model that is not in the catalog."""
         asking = self.entry.interrogator.models if self.entry.interrogator else ()
-        for name in (*self.entry.player.models, *asking, *self.entry.judge.models):
-            if name not in catalog.models:
-                raise unknown_name(name, catalog.models, "model", f"suite {self.id} and {catalog.path}")
+        names = (*self.entry.player.models, *asking, *self.entry.judge.models)
+        check_known(names, catalog.models, "model", f"suite {self.id} and {catalog.path}")
 
 
 def load_suite(prompts: Prompts, name: str, *, check: bool = True) -> Suite:
@@ -369,9 +368,7 @@ def _selected(
     if not names:
         hint = f"List those it plays, such as `{what}s = {json.dumps(list(files), ensure_ascii=False)}`."
         raise CatalogError(f"languages.{language} lists no {what}s", where=where, hint=hint)
-    for name in names:
-        if name not in files:
-            raise unknown_name(name, files, what, where)
+    check_known(names, files, what, where)
     return {checked_id(name, where): read_entry(kind, files[name], files[name].parents[2]) for name in names}
 
 

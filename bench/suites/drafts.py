@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,7 +23,7 @@ from bench.suites.layers import (
     in_layers,
     private_layer,
 )
-from bench.toml_entries import Entry, entry_from, toml_value, unknown_name
+from bench.toml_entries import Entry, check_known, entry_from, toml_value, unknown_name
 
 UNFINISHED = "TODO"
 """Marks what the author of a new file still has to write; `bench check` finds it."""
@@ -111,12 +111,12 @@ def write_suite(
     if not situations:
         situations = entries_in(layers, "situations", FALLBACK)
         notes.append(f"There are no situations in {language!r}: the English ones are played.")
-    _check_names(new.characters, cards, "character", language)
-    _check_names(new.situations, situations, "situation", language)
+    check_known(new.characters, cards, "character", language)
+    check_known(new.situations, situations, "situation", language)
     if not new.judges:
         raise CatalogError("a suite needs a judge", where=new.name, hint="Name one with --judges.")
     asking = new.interrogator or new.judges[0]
-    _check_names((*new.players, asking, *new.judges), catalog.models, "model", str(catalog.path))
+    check_known((*new.players, asking, *new.judges), catalog.models, "model", str(catalog.path))
     chosen = new.situations or _playable(situations, facts)
     text = _suite_text(new, language, chosen, asking, _templates(new, layers))
     entry_from(SuiteEntry, tomli.loads(text), new.name)
@@ -151,12 +151,6 @@ def _playable(situations: Mapping[str, Path], facts: ProtocolFacts) -> tuple[str
     )
 
 
-def _check_names(names: Sequence[str], known: Collection[str], kind: str, where: str) -> None:
-    for name in names:
-        if name not in known:
-            raise unknown_name(name, list(known), kind, where)
-
-
 def _language_of(characters: Sequence[str], layers: Sequence[Path]) -> str:
     """The one language that has all of ``characters``. Raises CatalogError for none or several."""
     languages = sorted({path.name for layer in layers for path in (layer / "characters").glob("*/")})
@@ -164,7 +158,7 @@ def _language_of(characters: Sequence[str], layers: Sequence[Path]) -> str:
     if len(having) == 1:
         return having[0]
     known = {name for code in languages for name in entries_in(layers, "characters", code)}
-    _check_names(characters, sorted(known), "character", " and ".join(map(str, layers)))
+    check_known(characters, known, "character", " and ".join(map(str, layers)))
     fault = f"these characters exist in {', '.join(having)}" if having else "no language has these characters"
     raise CatalogError(fault, where=", ".join(characters), hint="Name the language with --language.")
 

@@ -145,7 +145,7 @@ def _typical(
     return tuple(" ".join(texts[members[at]].split())[:EXAMPLE_LENGTH] for at in order[:count])
 
 
-def _situations(suite: Suite, language: str) -> dict[str, Situation]:
+def _situations(suite: Suite, language: str) -> Mapping[str, Situation]:
     """The situations of ``suite``: others of the language must not change what it covers."""
     situations = suite.language(language).situations
     if not situations:
@@ -154,7 +154,7 @@ def _situations(suite: Suite, language: str) -> dict[str, Situation]:
             where=f"suite {suite.id}",
             hint="Name a suite with situations; `bench suites` lists all suites.",
         )
-    return dict(situations)
+    return situations
 
 
 def _covered(
@@ -165,12 +165,11 @@ def _covered(
     against: Against,
 ) -> Report:
     """Add to ``report`` what the suite's situations cover."""
-    chosen = list(against.suite.language(report.source.language).situations)
     topics = list(report.topics)
     if topics:
-        cosines = similarities(centres, vectors, situations, chosen)
+        cosines = similarities(centres, vectors, situations.values())
         topics = [
-            topic.model_copy(update={"nearest": matches(row, chosen)})
+            topic.model_copy(update={"nearest": matches(row, list(situations))})
             for topic, row in zip(topics, cosines, strict=True)
         ]
     if against.table is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from bench.errors import UserError
 from bench.suites import Situation, Suite
-from bench.toml_entries import Entry, entry_from, read_toml, unknown_name
+from bench.toml_entries import Entry, check_known, entry_from, read_toml
 from bench.topics.embedding import Vectors, embedded
 from bench.topics.report import Coverage, Match, Topic
 
@@ -44,10 +44,8 @@ def total(topics: Iterable[tuple[float, bool]]) -> Total:
 # By similarity
 
 
-def similarities(
-    topics: Vectors, messages: Vectors, situations: Mapping[str, Situation], chosen: Sequence[str]
-) -> NDArray[np.float64]:
-    """Cosine similarity of every topic (row) with every situation in ``chosen`` (column).
+def similarities(topics: Vectors, messages: Vectors, situations: Iterable[Situation]) -> NDArray[np.float64]:
+    """Cosine similarity of every topic (row) with every situation (column).
 
     Both are centred first. Situations are instructions and messages are talk; subtracting each kind's mean
     leaves the subject.
@@ -55,14 +53,11 @@ def similarities(
     Args:
         topics: Mean vector of each topic (k, d).
         messages: Vectors of all messages (n, d).
-        situations: The situations whose mean is subtracted, if there are more than two.
-        chosen: The suite's situations.
+        situations: The suite's. Their mean is subtracted if there are more than two.
     """
-    names = list(situations)
-    texts = embedded([situations[name].text.strip() for name in names])
-    centre = texts.mean(axis=0) if len(names) > 2 else np.zeros(texts.shape[1], dtype=np.float32)
-    ours = _unit(texts - centre)[[names.index(name) for name in chosen]]
-    cosines: NDArray[np.float64] = _unit(topics - messages.mean(axis=0)) @ ours.T
+    texts = embedded([situation.text.strip() for situation in situations])
+    centre = texts.mean(axis=0) if len(texts) > 2 else np.zeros(texts.shape[1], dtype=np.float32)
+    cosines: NDArray[np.float64] = _unit(topics - messages.mean(axis=0)) @ _unit(texts - centre).T
     return cosines
 
 
@@ -129,9 +124,7 @@ def by_table(
             raise _other(f"has no topic {topic.id}", where)
         if row.words != table_words(topic):
             raise _other(f"topic {topic.id} has other words", where)
-        for name in row.covered_by:
-            if name not in known:
-                raise unknown_name(name, known, "situation", f"{where}: topics.{topic.id}")
+        check_known(row.covered_by, known, "situation", f"{where}: topics.{topic.id}")
         covered_by[topic.id] = row.covered_by
     return covered_by
 

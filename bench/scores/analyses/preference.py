@@ -7,7 +7,7 @@ one judge, or without neutral players, the question has no answer, and the row s
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import pandas as pd
@@ -29,11 +29,18 @@ class JudgeModel:
 
 
 def judge_models(frames: Frames, catalog: Catalog | None) -> dict[str, JudgeModel]:
-    """What is known of the board's judges, from models.toml or from a player of the same id."""
-    known = {info.player: JudgeModel(info.model, info.family) for info in frames.players}
+    """What is known of the board's judges."""
+    return models_of(frames.judges, frames.players, catalog)
+
+
+def models_of(
+    judges: Iterable[str], players: Iterable[PlayerInfo], catalog: Catalog | None
+) -> dict[str, JudgeModel]:
+    """What is known of ``judges``, from models.toml or from a player of the same id."""
+    known = {info.player: JudgeModel(info.model, info.family) for info in players}
     if catalog is not None:
         known |= {name: JudgeModel(entry.model, entry.family) for name, entry in catalog.models.items()}
-    return {judge: known[judge] for judge in frames.judges if judge in known}
+    return {judge: known[judge] for judge in judges if judge in known}
 
 
 def preference(frames: Frames, models: Mapping[str, JudgeModel]) -> pd.DataFrame:
