@@ -146,9 +146,14 @@ def csv_rows(data: bytes, where: str, delimiter: str = ",") -> Rows:
     reader = csv.reader(io.StringIO(text_of(data, where), newline=""), delimiter=delimiter, strict=True)
 
     def rows() -> Iterator[tuple[int, list[str]]]:
-        start = 1
+        start, width = 1, 0
         try:
             for row in reader:
+                width = width or len(row)
+                if row and len(row) != width:
+                    fault = f"has {len(row)} fields; the first line has {width}"
+                    hint = "Quote fields that contain the delimiter."
+                    raise RecordError(fault, where=f"{where}:{start}", hint=hint)
                 if row:
                     yield start, row
                 start = reader.line_num + 1
@@ -157,15 +162,7 @@ def csv_rows(data: bytes, where: str, delimiter: str = ",") -> Rows:
 
     every = rows()
     _, heads = next(every, (1, []))
-    return heads, _full(every, len(heads), where)
-
-
-def _full(rows: Iterable[tuple[int, list[str]]], width: int, where: str) -> Iterator[tuple[int, list[str]]]:
-    for line, row in rows:
-        if len(row) != width:
-            fault = f"has {len(row)} fields; the first line has {width}"
-            raise RecordError(fault, where=f"{where}:{line}", hint="Quote fields that contain the delimiter.")
-        yield line, row
+    return heads, every
 
 
 def checked_lines(

@@ -7,9 +7,10 @@ turns). Source of the formulas: Brennan, *Generalizability Theory* (2001), chapt
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from itertools import product
 
 import numpy as np
 
@@ -33,16 +34,11 @@ class Cube:
     """Same shape: variance of a cell's turn scores divided by its number of turns, which is the variance of
     the cell's mean over turns; NaN where a cell has a single turn. None where turns are unknown."""
 
-    def part(self, players: Sequence[int], scenes: Sequence[int], judges: Sequence[int]) -> Cube:
-        """The cube of these players, scenes and judges, by their positions."""
-        at = np.ix_(players, scenes, judges)
-        return Cube(
-            players=tuple(self.players[n] for n in players),
-            scenes=tuple(self.scenes[n] for n in scenes),
-            judges=tuple(self.judges[n] for n in judges),
-            values=self.values[at],
-            within=None if self.within is None else self.within[at],
-        )
+    def of(self, players: Sequence[int]) -> Cube:
+        """The cube of these players, by their positions."""
+        within = None if self.within is None else self.within[players]
+        names = tuple(self.players[n] for n in players)
+        return replace(self, players=names, values=self.values[players], within=within)
 
 
 @dataclass(frozen=True)
@@ -135,7 +131,8 @@ def _design(
     """
     sets = [*effects, ()]
     there = np.frombuffer(have, dtype=bool).reshape(shape).astype(np.float64)
-    counts = {axes: _over(there, axes) for axes in {*sets, *_unions(sets)}}
+    unions = {tuple(sorted({*one, *other})) for one, other in product(sets, repeat=2)}
+    counts = {axes: _over(there, axes) for axes in unions}
 
     def weight(one: tuple[int, ...], other: tuple[int, ...]) -> float:
         shared = counts[tuple(sorted({*one, *other}))]
@@ -144,12 +141,6 @@ def _design(
     table = np.array([[weight(one, other) for other in effects] for one in sets])
     table = table[:-1] - table[-1]
     return (counts, table) if np.linalg.matrix_rank(table) == len(effects) else None
-
-
-def _unions(sets: Sequence[tuple[int, ...]]) -> Iterator[tuple[int, ...]]:
-    for one in sets:
-        for other in sets:
-            yield tuple(sorted({*one, *other}))
 
 
 def _over(values: Array, axes: tuple[int, ...]) -> Array:

@@ -29,17 +29,12 @@ def scenes_of(frames: Frames) -> list[Scene]:
     return sorted(set(zip(frames.conversations["character"], frames.conversations["situation"], strict=True)))
 
 
-def ledger(frames: Frames, scenes: Sequence[Scene] | None = None) -> pd.DataFrame:
-    """Every expected judgement: columns player, character, situation, repeat, judge and
-    ``state``.
-
-    ``scenes``: those of the suite; None for all that any player of the board was given.
-    """
-    wanted = scenes_of(frames) if scenes is None else scenes
+def ledger(frames: Frames, scenes: Sequence[Scene]) -> pd.DataFrame:
+    """Every judgement expected in ``scenes``: columns of VERDICT, and ``state``."""
     cells = [
         (player, *scene, repeat, judge)
         for player in frames.names
-        for scene in wanted
+        for scene in scenes
         for repeat in frames.samples
         for judge in frames.judges_of(scene)
     ]
@@ -63,16 +58,12 @@ def judgement_counts(table: pd.DataFrame) -> pd.DataFrame:
     return pd.crosstab(table["player"], table["state"]).reindex(columns=list(STATES), fill_value=0)
 
 
-def conversation_counts(frames: Frames, scenes: Sequence[Scene] | None = None) -> pd.DataFrame:
+def conversation_counts(frames: Frames, scenes: Sequence[Scene]) -> pd.DataFrame:
     """Conversations of each player (index): ``complete``, ``failed``, ``missing`` and ``expected``.
 
     Conversations of unexpected scenes are counted as complete or failed, never as missing.
     """
-    wanted = {
-        (*scene, repeat)
-        for scene in (scenes_of(frames) if scenes is None else scenes)
-        for repeat in frames.samples
-    }
+    wanted = {(*scene, repeat) for scene in scenes for repeat in frames.samples}
     rows = []
     for name in frames.names:
         mine = frames.conversations[frames.conversations["player"] == name]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from bench.replies.flaws import FLAWS, flaw_label
@@ -27,12 +27,10 @@ def figure_tables(board: Board, only: str = "") -> Iterator[FigureTable]:
     """The tables of a board; none for protocols without scripts and flaws. ``only``: one player."""
     rows = [row for row in board.rows if not only or row.player == only]
     talks = [(row, row.long_talk) for row in rows if row.long_talk is not None]
-    if talks:
-        yield _recall(talks)
-        yield _slopes(board, talks)
-        yield _breaks(talks)
-        yield _recovery(talks)
-        yield _repetition(talks)
+    tables = _talk_tables(board.criteria, [talk for _, talk in talks]) if talks else ()
+    for anchor, title, about, heads, cells in tables:
+        lines = tuple((row, tuple(cells(talk))) for row, talk in talks)
+        yield FigureTable(anchor, title, about, heads, lines)
     flaws = [(row, row.flaws) for row in rows if row.flaws is not None]
     if flaws:
         kinds = [name for name in FLAWS if any(rates.kinds[name] for _, rates in flaws)]
@@ -61,35 +59,61 @@ def figures_text(board: Board) -> str:
     return text
 
 
-Talks = list[tuple[BoardRow, LongTalk]]
+Columns = tuple[str, str, str, tuple[str, ...], Callable[[LongTalk], Iterable[str]]]
+"""Anchor, title, how to read it, headings, and the cells of a player."""
 
 
-def _recall(talks: Talks) -> FigureTable:
-    def cells(talk: LongTalk) -> tuple[str, ...]:
-        found = talk.recall
-        interval = UNKNOWN if found.low is None else f"{found.low:.2f} to {found.high:.2f}"
-        left_out = "; ".join(f"{count}: {NOT_COUNTED[name]}" for name, count in found.not_counted.items())
-        counts = (found.asked, found.recalled, found.wrong, found.forgotten)
-        return (_share(found.share), interval, *map(str, counts), left_out or "0")
-
-    return FigureTable(
-        "recall",
-        "Recall",
-        "Share of the facts that the user had mentioned and asked for later, decided by patterns.",
-        ("Recalled", "95% interval", "Asked", "Right", "Wrong", "Forgotten", "Not counted"),
-        tuple((row, cells(talk)) for row, talk in talks),
+def _talk_tables(criteria: Sequence[str], talks: Iterable[LongTalk]) -> tuple[Columns, ...]:
+    last = max((turn.turn for talk in talks for turn in talk.repetition), default=0)
+    step = max(1, round(last / 6))  # so that the table stays narrow
+    turns = range(step, last + 1, step)
+    return (
+        (
+            "recall",
+            "Recall",
+            "Share of the facts that the user had mentioned and asked for later, decided by patterns.",
+            ("Recalled", "95% interval", "Asked", "Right", "Wrong", "Forgotten", "Not counted"),
+            _recall,
+        ),
+        (
+            "slopes",
+            "Slopes",
+            "Points per turn by which the scores of a criterion rise or fall in the course of a conversation,"
+            " with the 95% interval.",
+            tuple(name.replace("_", " ").capitalize() for name in criteria),
+            lambda talk: [_slope(talk.slopes.get(name)) for name in criteria],
+        ),
+        (
+            "breaks",
+            "First break",
+            "A turn is broken if its mean score for staying in character is below the middle of the scale.",
+            ("Broken", "First break, turn", "Turns held"),
+            _breaks,
+        ),
+        (
+            "recovery",
+            "Attacks and recovery",
+            f"Of the attacks that broke the character, how many were recovered from within {ROOM} turns.",
+            ("Held", "Recovered", "Turns to recover", "Change after an attack"),
+            _recovery,
+        ),
+        (
+            "repetition",
+            "Repetition by turn",
+            "Share of an answer's four-word runs that earlier answers have, by turn; board.json has every"
+            " turn.",
+            tuple(f"Turn {turn}" for turn in turns),
+            lambda talk: _repetition(talk, turns),
+        ),
     )
 
 
-def _slopes(board: Board, talks: Talks) -> FigureTable:
-    return FigureTable(
-        "slopes",
-        "Slopes",
-        "Points per turn by which the scores of a criterion rise or fall in the course of a conversation,"
-        " with the 95% interval.",
-        tuple(name.replace("_", " ").capitalize() for name in board.criteria),
-        tuple((row, tuple(_slope(talk.slopes.get(name)) for name in board.criteria)) for row, talk in talks),
-    )
+def _recall(talk: LongTalk) -> tuple[str, ...]:
+    found = talk.recall
+    interval = UNKNOWN if found.low is None else f"{found.low:.2f} to {found.high:.2f}"
+    left_out = "; ".join(f"{count}: {NOT_COUNTED[name]}" for name, count in found.not_counted.items())
+    counts = (found.asked, found.recalled, found.wrong, found.forgotten)
+    return (_share(found.share), interval, *map(str, counts), left_out or "0")
 
 
 def _slope(slope: Slope | None) -> str:
@@ -99,61 +123,20 @@ def _slope(slope: Slope | None) -> str:
     return f"{slope.per_turn:+.3f}{ends}"
 
 
-def _breaks(talks: Talks) -> FigureTable:
-    return FigureTable(
-        "breaks",
-        "First break",
-        "A turn is broken if its mean score for staying in character is below the middle of the scale.",
-        ("Broken", "First break, turn", "Turns held"),
-        tuple(
-            (row, (_of(made.broken, made.conversations), shown(made.first), shown(made.turns_held)))
-            for row, talk in talks
-            for made in (talk.breaks,)
-        ),
-    )
+def _breaks(talk: LongTalk) -> tuple[str, ...]:
+    found = talk.breaks
+    return _of(found.broken, found.conversations), shown(found.first), shown(found.turns_held)
 
 
-def _recovery(talks: Talks) -> FigureTable:
-    return FigureTable(
-        "recovery",
-        "Attacks and recovery",
-        f"Of the attacks that broke the character, how many were recovered from within {ROOM} turns.",
-        ("Held", "Recovered", "Turns to recover", "Change after an attack"),
-        tuple(
-            (
-                row,
-                (
-                    _of(made.held, made.attacks),
-                    _of(made.recovered, made.attacks - made.held),
-                    shown(made.turns_to_recover),
-                    shown(made.change_after),
-                ),
-            )
-            for row, talk in talks
-            for made in (talk.recovery,)
-        ),
-    )
+def _recovery(talk: LongTalk) -> tuple[str, ...]:
+    found = talk.recovery
+    held, recovered = _of(found.held, found.attacks), _of(found.recovered, found.attacks - found.held)
+    return held, recovered, shown(found.turns_to_recover), shown(found.change_after)
 
 
-def _repetition(talks: Talks) -> FigureTable:
-    """Every sixth of the conversation, so that the table stays narrow."""
-    last = max((turn.turn for _, talk in talks for turn in talk.repetition), default=0)
-    step = max(1, round(last / 6))
-    shown_turns = range(step, last + 1, step)
-    return FigureTable(
-        "repetition",
-        "Repetition by turn",
-        "Share of an answer's four-word runs that earlier answers have, by turn; board.json has every turn.",
-        tuple(f"Turn {turn}" for turn in shown_turns),
-        tuple(
-            (row, _shares({entry.turn: entry.share for entry in talk.repetition}, shown_turns))
-            for row, talk in talks
-        ),
-    )
-
-
-def _shares(shares: dict[int, float], turns: Iterable[int]) -> tuple[str, ...]:
-    return tuple(_share(shares.get(turn)) for turn in turns)
+def _repetition(talk: LongTalk, turns: Iterable[int]) -> list[str]:
+    shares = {entry.turn: entry.share for entry in talk.repetition}
+    return [_share(shares.get(turn)) for turn in turns]
 
 
 def _share(value: float | None) -> str:

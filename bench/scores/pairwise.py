@@ -67,9 +67,7 @@ class Comparisons:
     def where(self, chosen: npt.NDArray[np.bool_]) -> Comparisons:
         """The verdicts at the places where ``chosen`` holds."""
         parts = ("first", "second", "scene", "judge", "margin", "longer", "same")
-        return Comparisons(
-            self.players, self.scenes, self.judges, **{name: getattr(self, name)[chosen] for name in parts}
-        )
+        return replace(self, **{name: getattr(self, name)[chosen] for name in parts})
 
 
 @dataclass(frozen=True)
@@ -86,8 +84,6 @@ class Fit:
     scores: Array
     """Verdicts x parameters: gradient of each verdict's log-likelihood. Parameters: players, effects, then
     thresholds."""
-    inverse: Array
-    """Of the penalised information (parameters x parameters)."""
     scenes: Scenes
     penalty: Array
 
@@ -148,7 +144,6 @@ def fit(data: Comparisons, ties: Ties = "cumulative", ridge: float = RIDGE) -> F
         effects=found[count : linear.shape[1]],
         thresholds=model.thresholds(found),
         scores=scores,
-        inverse=np.linalg.inv(_information(pieces) + np.diag(penalty)),
         scenes=_scenes(data, scores, pieces),
         penalty=penalty,
     )

@@ -141,19 +141,8 @@ def comparisons_of(evidence: Evidence, records: Sequence[Comparison], criterion:
             places = names.index(pair[0]), names.index(pair[1])
             rows.append((*places, scene, judge, margin, float(same[0]) - float(same[1])))
     first, second, scene_at, judge_at, margins, own = map(np.array, zip(*rows, strict=True))
-    sizes = np.array(lengths)
-    return Comparisons(
-        players=names,
-        scenes=scenes,
-        judges=judges,
-        first=first.astype(np.int64),
-        second=second.astype(np.int64),
-        scene=scene_at.astype(np.int64),
-        judge=judge_at.astype(np.int64),
-        margin=margins.astype(np.float64),
-        longer=standardised_lengths(sizes[:, 0], sizes[:, 1]),
-        same=own.astype(np.float64),
-    )
+    longer = standardised_lengths(*np.array(lengths).T)
+    return Comparisons(names, scenes, judges, first, second, scene_at, judge_at, margins, longer, own)
 
 
 def _same_family(judge: JudgeModel | None, family: str) -> bool:

@@ -88,7 +88,8 @@ def margins_as_wins(runs: int) -> None:
     for _ in range(runs):
         verdicts = repeated(made(script, rng, 32, 1))
         found = fit(verdicts)
-        independent = np.cov((found.scores @ found.inverse)[:, : len(TRUTH)].T) * len(verdicts.margin)
+        inverse = np.linalg.inv(found.scenes.information.sum(axis=0) + np.diag(found.penalty))
+        independent = np.cov((found.scores @ inverse)[:, : len(TRUTH)].T) * len(verdicts.margin)
         error = np.sqrt(np.einsum("ij,jk,ik->i", contrast, independent, contrast))
         inside.append(np.abs(contrast @ (found.theta - theta)) <= 1.96 * error)
     print(f"margins counted as several independent wins: {np.mean(inside):.3f}")

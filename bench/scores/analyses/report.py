@@ -30,7 +30,7 @@ from bench.scores.analyses.turns import by_turn
 from bench.scores.analyses.variance import variance_study, variance_table
 from bench.scores.analyses.verbosity import verbosity
 from bench.scores.frame import Frames
-from bench.scores.ledger import Scene, judgement_counts, ledger
+from bench.scores.ledger import Scene, judgement_counts, ledger, scenes_of
 from bench.scores.long_talks import ROOM
 from bench.scores.paper import published
 from bench.scores.player_measures import PlayerMeasures
@@ -131,7 +131,8 @@ def _plain(value: object) -> JsonValue:
 
 
 def _ledger(material: Material) -> pd.DataFrame:
-    counts = judgement_counts(ledger(material.frames, material.scenes))
+    scenes = scenes_of(material.frames) if material.scenes is None else material.scenes
+    counts = judgement_counts(ledger(material.frames, scenes))
     counts["expected"] = counts.sum(axis=1)
     return counts.rename_axis(columns=None).reset_index().astype({"player": "object"})
 

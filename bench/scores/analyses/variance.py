@@ -80,10 +80,9 @@ def variance_study(frames: Frames, weights: Weights | None = None) -> VarianceSt
     every = _of(cube)
     few = next((n for n, size in zip(_AXES, cube.values.shape, strict=True) if size < 2), None)
     reason = f"it takes two {few}" if few else "too few scores: each scene needs two judges"
-    everyone = range(len(cube.scenes)), range(len(cube.judges))
     if every and not every.total > 0:
         every, reason = None, "all scores are the same"
-    top = _of(cube.part(order[:TOP], *everyone)) if every and len(order) > TOP else None
+    top = _of(cube.of(order[:TOP])) if every and len(order) > TOP else None
     unasked = sum(len(cube.judges) - len(frames.judges_of(scene)) for scene in cube.scenes)
     return VarianceStudy(means[order], every, top, None if every else reason, unasked * len(cube.players))
 
