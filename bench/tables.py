@@ -40,7 +40,12 @@ def dollars(amount: Decimal, digits: int = 4) -> str:
     """A sum of money: in cents, or below a dollar with ``digits`` or as many as show that it is not zero."""
     if not amount:
         return "$0"
-    return f"${amount:,.2f}" if amount >= 1 else f"${amount:.{max(digits, 1 - amount.adjusted())}f}"
+    return f"${amount:,.2f}" if amount >= 1 else f"${decimals(amount, digits)}"
+
+
+def decimals(amount: Decimal, digits: int = 4) -> str:
+    """``amount`` with ``digits`` after the point, or as many as show that it is not zero."""
+    return f"{amount:.{max(digits, 1 - amount.adjusted()) if amount else digits}f}"
 
 
 def printable(text: str) -> str:

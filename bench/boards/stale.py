@@ -13,6 +13,7 @@ from bench.run.plan import CellWork, Plan, estimate
 from bench.scores.board import StaleEvidence
 from bench.scores.frame import Frames
 from bench.suites import Suite
+from bench.tables import decimals
 
 
 def stale_evidence(frames: Frames, suite: Suite, catalog: Catalog) -> StaleEvidence | None:
@@ -59,7 +60,7 @@ def stale_evidence(frames: Frames, suite: Suite, catalog: Catalog) -> StaleEvide
         conversations=players.total(),
         judgements=judgements,
         players={player: count for player, count in players.items() if count},
-        cost=f"{sum(known, Decimal(0)):.4f}" if len(known) == len(costs) else None,
+        cost=decimals(sum(known, Decimal(0))) if len(known) == len(costs) else None,
         unknown=f"{catalog.path.name} no longer has {', '.join(absent)}" if absent else "",
     )
 

@@ -15,7 +15,7 @@ from bench.records import canonical
 from bench.results import ResultsTree
 from bench.results.comparisons import comparisons
 from bench.run.progress import short
-from bench.tables import csv_table, text_table
+from bench.tables import csv_table, dollars, text_table
 
 _NAMES = [field.name for field in (*fields(Part), *fields(Took))]
 _TOTALS: dict[str, Callable[[Part], str]] = {
@@ -73,7 +73,7 @@ def shown_cost(took: Took) -> str:
     if not took.known:
         return "unknown"
     about = "~" if took.estimated else ""
-    return f"{about}${took.cost:.4f}" + (" + unknown" if took.unpriced or took.silent else "")
+    return f"{about}{dollars(took.cost)}" + (" + unknown" if took.unpriced or took.silent else "")
 
 
 def _cells(took: Took) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 
 from bench.boards.judge_prices import judgement_price
 from bench.boards.loading import LoadedBoard
@@ -21,7 +22,7 @@ from bench.scores.rescore import Choices, RescoredRow, Span
 from bench.scores.robust import JudgesAs
 from bench.scores.separate import Separation, separation
 from bench.suites import Suite
-from bench.tables import WRITERS, csv_table, printable, shown, text_table
+from bench.tables import WRITERS, csv_table, dollars, printable, shown, text_table
 
 COLUMNS = ("method", "player", "score", "rank", "paper_rank", "moved")
 
@@ -151,7 +152,7 @@ def designs(tree: ResultsTree, loaded: LoadedBoard, reach: str | None, form: str
     if made.goal is not None and made.cheapest is not None:
         row = made.cheapest
         each = "every judge judges every scene" if not row.rotated else f"{row.per_scene} of them per scene"
-        cost = "unknown" if row.cost is None else f"${row.cost}"
+        cost = "unknown" if row.cost is None else dollars(Decimal(row.cost))
         text += (
             f"Cheapest for {reach}: {row.scenes} scenes and {row.judges} judges, {each}:"
             f" {row.judge_calls:,} judgements, cost {cost}.\n"
@@ -177,7 +178,7 @@ def _design_cells(row: DesignRow) -> list[str]:
         *(shown(number, 3) for number in numbers),
         f"{row.separability:.0%}",
         f"{row.judge_calls:,}",
-        "unknown" if row.cost is None else f"${row.cost}",
+        "unknown" if row.cost is None else dollars(Decimal(row.cost)),
     ]
 
 

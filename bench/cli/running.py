@@ -97,7 +97,7 @@ def _print_costs(console: Console, job: Job) -> None:
     costs = estimate(job.plan, job.protocol)
     for row in costs:
         tokens = f"~{short(row.prompt_tokens)}", f"~{short(row.completion_tokens)}"
-        cost = "unknown" if row.cost is None else f"${row.cost:.4f}"
+        cost = "unknown" if row.cost is None else dollars(row.cost)
         table.add_row(row.role, row.model, str(row.calls), *tokens, cost)
     console.print(table)
     console.print(f"  {_total(costs)}", highlight=False)

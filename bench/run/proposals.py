@@ -14,7 +14,7 @@ from bench.run.jobs import Part, plan_suite
 from bench.run.plan import estimate
 from bench.suites.layers import Prompts
 from bench.suites.new_models import NewModel, usable_id
-from bench.tables import markdown_table
+from bench.tables import dollars, markdown_table
 from bench.toml_entries import Entry, entry_from, unknown_name
 
 MOST_TEXT = 20_000
@@ -85,12 +85,12 @@ def plan_text(proposal: Proposal, catalog: Catalog, results: Path, prompts: Prom
     silent: set[str] = set()
     for job in plan_suite(proposal.suite, Part(players=(proposal.id,)), results, with_model, prompts):
         for cost in estimate(job.plan, job.protocol):
-            known = "unknown" if cost.cost is None else f"${cost.cost:.4f}"
+            known = "unknown" if cost.cost is None else dollars(cost.cost)
             rows.append([job.name, cost.role, cost.model, f"{cost.calls:,}", known])
             total = None if total is None or cost.cost is None else total + cost.cost
             silent |= {cost.model} if cost.reasoning_tokens is None else set()
     table = markdown_table(["board", "role", "model", "calls", "cost"], rows, {0, 1, 2})
-    end = "unknown, because a price is not known" if total is None else f"about ${total:.2f}"
+    end = "unknown, because a price is not known" if total is None else f"about {dollars(total)}"
     if silent:
         end += f", without the reasoning of {', '.join(sorted(silent))}, whose length is unknown"
     return (

@@ -20,6 +20,7 @@ from bench.scores.frame import Frames
 from bench.scores.planning import detectable_difference
 from bench.scores.policy import scale_of
 from bench.scores.robust import ALPHA
+from bench.tables import decimals
 
 SCENES = (16, 32, 64, 128, 256, 512)
 JUDGES = (1, 2, 4, 8)
@@ -104,7 +105,7 @@ def design_study(
         players=len(frames.players),
         components={} if found is None else {k: published(v) for k, v in found.variance.items()},
         negative=() if found is None else tuple(sorted(found.negative & found.variance.keys())),
-        cost_of_judgement=None if price is None else _dollars(price),
+        cost_of_judgement=None if price is None else decimals(price),
         designs=tuple(rows),
         goal=goal[0] if goal else None,
         goal_value=goal[1] if goal else None,
@@ -116,10 +117,6 @@ def design_study(
 def _width(frames: Frames) -> float:
     low, high = scale_of(frames)
     return high - low
-
-
-def _dollars(amount: Decimal) -> str:
-    return f"{amount:.4f}"
 
 
 class _Field:
@@ -156,7 +153,7 @@ class _Field:
             separability=published(share),
             detectable_difference=known(least),
             judge_calls=calls,
-            cost=None if self.price is None else _dollars(self.price * calls),
+            cost=None if self.price is None else decimals(self.price * calls),
         )
 
     def separability(self, made: Design) -> float:

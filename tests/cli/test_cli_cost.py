@@ -13,7 +13,7 @@ from bench.boards.costs import CostRow, Part, Took
 from bench.cli.cost import cost_csv
 from tests.cli.conftest import Bench
 from tests.scripted_server import ScriptedServer, completion, plausible_text
-from tests.tiny import CALLS, Tiny
+from tests.tiny import CALLS, Tiny, edit
 
 
 @pytest.fixture
@@ -78,3 +78,14 @@ def test_the_csv_cannot_hold_a_formula() -> None:
     part = Part("tiny", "en", "=HYPERLINK(1)", "player", "\u200b=A1", "embedded")
     table = cost_csv([CostRow(part, Took(calls=2))])
     assert table.splitlines()[1].startswith("tiny,en,'=HYPERLINK(1),player,'\u200b=A1,embedded,2,")
+
+
+def test_a_cost_that_is_not_zero_never_looks_like_zero(bench: Bench, tiny: Tiny) -> None:
+    prices = '{ input = "0.00000003", output = "0" }'
+    edit(tiny.models, 'prices = { input = "1", output = "2" }', f"prices = {prices}")
+    planned = bench("plan", "tiny", "-p", "bard", *tiny.options()).out
+    assert bench("run", "tiny", "-p", "bard", *tiny.options()).status == 0
+    spent = bench("cost", "tiny", *tiny.options()).out
+    costs = [word for word in (planned + spent).split() if "$" in word]
+    assert len(costs) >= 7
+    assert [cost for cost in costs if not Decimal(cost.strip("~$.,"))] == []
