@@ -9,19 +9,29 @@ from typing import Final
 
 from bench.replies.later import Later
 
-_LT = r"(?:<|&lt;|&#0*+60;|&#x0*+3c;|\uff1c|\\u003c)"
-_GT = r"(?:>|&gt;|&#0*+62;|&#x0*+3e;|\uff1e|\\u003e)"
+_LT = r"(?:<|&(?:amp;){0,3}lt;|&#0*+60;|&#x0*+3c;|\uff1c|\\u003c)"
+_GT = r"(?:>|&(?:amp;){0,3}gt;|&#0*+62;|&#x0*+3e;|\uff1e|\\u003e)"
 _BAR = r"[|\uff5c]"
 _JOIN = r"[ _\u2581-]"
 _MACHINE = (
-    r"(?:[a-z0-9]{1,12}[:_-]|deep|ant)think(?:ing)?|think(?:[:_-][a-z0-9]{1,12})?|chain[_-]of[_-]thought|(?:hidden[_-])?cot"
-    r"|scratch_?pad|思考(?:过程|過程)?|推理(?:过程)?|размышлени[ея]|рассуждени[ея]|мысли"
+    r"(?:[a-z0-9]{1,12}[:_-]|deep|ant)think(?:ing)?|think(?:[:_-][a-z0-9]{1,12})?"
+    r"|chain[_-]of[_-]thought|(?:hidden[_-])?cot|scratch[_-]?pad"
+    r"|思考(?:过程|過程|中)?|思维(?:过程|链)?|推理(?:过程)?|размышлени[ея]|рассуждени[ея]|мысли"
+)
+_PART = r"[^\W_]{1,15}"
+_COMPOUND = (
+    rf"(?:{_PART}[_:.-]){{0,3}}(?:inner|internal|deep|long|self|meta|chain_?of_?)?"
+    r"(?:think(?:ing)?|thoughts?|reasoning|reflections?|monologue|cot)"
+    r"(?:[_:.-]?(?:[0-9]{1,3}|blocks?|process|content|trace|steps?|aloud|summary|budget|phase|stage|log|notes?"
+    r"|section|start|begin|chain|mode|plan|draft|scratch_?pad|and|output|text|reflect)){0,4}"
 )
 _WORDS = (
-    r"(?:(?:inner|internal|hidden|private|silent|secret)[_-])?+(?:thoughts?|reasoning|monologue|reflection|deliberation|analysis)"
-    r"|(?:thought|thinking|reasoning)[_-](?:process|trace|content)|thinking|reason|rationale|planning|plan"
+    rf"{_COMPOUND}|(?:(?:inner|internal|hidden|private|silent|secret)[_-])?+(?:deliberations?|analysis)"
+    r"|reasons?|rationale|planning|plan|analysis[_-]process|metacognition"
     r"|deliberate|ponder(?:ing)?|internal|hidden|mental_model|brainstorm(?:ing)?"
-    r"|gedanken(?:gang)?|überlegung(?:en)?|réflexion|raisonnement|pensamientos?|razonamiento|생각|추론"
+    r"|gedanken?(?:gang)?|denkprozess|überlegung(?:en)?|réflexions?|pensées?|raisonnement|pensamientos?|razonamiento"
+    r"|pensamento|raciocínio|pensiero|ragionamento|мысль|ход_мыслей|обдумывание|생각|추론|사고(?:과정)?"
+    r"|内心(?:独白|思考)|考える|विचार|düşünce|تفكير"
 )
 _ATTRIBUTES = (
     r"(?:\s{1,9}[\w:.-]{1,40}\s{0,3}=\s{0,3}(?:\"[^\"<>]{0,200}\"|'[^'<>]{0,200}'|[^\s\"'<>&]{1,200}"
@@ -29,32 +39,41 @@ _ATTRIBUTES = (
 )
 _NAMES = rf"(?:{_MACHINE}|{_WORDS})"
 _TOKEN = "(?:(?!start_|begin_|end_)[a-z]{1,12}_)?(?:think(?:ing)?|thoughts?|reasoning|cot|思考)"
+_NOT_END = r"(?!(?:[\w.:-]{1,20}[_:.-])?end(?![^\W_]))"
+_BARRED = f"(?:{_TOKEN}|(?:[a-z]{{1,12}}_)?analysis)"
+_LEFT, _RIGHT = "[⟨‹〈《]", "[⟩›〉》]"
 _CHANNEL = r"(?:[^<]{0,200}+(?:<\|constrain\|>[^<]{0,50}+)?<\|message\|>)?"
 _FINAL = rf"(?:<\|channel\|>\s*+final{_CHANNEL}|<channel>\s*+final\s*+</channel>)"
-_STARTS = r"[<&\uff1c\\\\\[◁【]"
+_STARTS = r"[<&\uff1c\\\\\[◁【⟨‹〈《]"
 _START = f"(?={_STARTS})"
 QUOTES: Final = frozenset(('""', "''", "``", "“”", "‘’"))
 
 _FLAGS = re.IGNORECASE
 OPENING: Final = Later(
-    rf"{_START}(?:{_LT}\s{{0,3}}(?:{_MACHINE}|(?P<word>{_WORDS})){_ATTRIBUTES}\s{{0,3}}{_GT}"
-    rf"|\\<(?:{_MACHINE})\\>|◁\s{{0,3}}{_TOKEN}\s{{0,3}}▷|\[THINK\]|(?P<aside>\[{_TOKEN}\]|【{_TOKEN}】)|<(?:unused|ctrl)94>(?:thought)?"
-    rf"|<{_BAR}?(?:begin|start){_JOIN}(?:of{_JOIN})?{_TOKEN}{_BAR}?>"
-    rf"|<{_BAR}{_TOKEN}(?:{_JOIN}(?:start|begin))?{_BAR}>"
+    rf"{_START}(?:(?P<paired><<{_TOKEN}>>|\[\[{_TOKEN}\]\]|{_LEFT}{_TOKEN}{_RIGHT})"
+    rf"|{_LT}\s{{0,3}}{_NOT_END}(?:{_MACHINE}|(?P<word>{_WORDS})){_ATTRIBUTES}\s{{0,3}}{_GT}"
+    rf"|\\<(?:{_MACHINE})\\>|◁\s{{0,3}}{_TOKEN}\s{{0,3}}▷|\[THINK\]|<(?:unused|ctrl)94>(?:thought)?"
+    rf"|(?P<aside>[\[【](?:(?:begin|start)[ _-])?{_TOKEN}(?:[ _-](?:start|begin)|开始|開始)?[\]】])"
+    rf"|<{_BAR}?(?:begin|start){_JOIN}?(?:of{_JOIN}?)?{_TOKEN}{_BAR}?>"
+    rf"|<{_BAR}{_BARRED}(?:{_JOIN}?(?:start|begin))?{_BAR}>"
     r"|<\|inner_prefix\|>|<\|channel>\s{0,3}(?:thought|analysis)"
-    rf"|(?P<channel><\|im_start\|>\s*+(?:think(?:ing)?|thoughts?|reasoning|analysis)\b"
+    rf"|(?P<channel><\|im_start\|>\s*+(?:assistant/)?(?:think(?:ing)?|thoughts?|reasoning|analysis)\b"
     r"|<channel>\s*+(?:analysis|commentary)\s*+</channel>"
     rf"|(?:<\|start\|>assistant)?<\|channel\|>\s*+(?:analysis|commentary){_CHANNEL}))",
     _FLAGS,
 )
 """Starts a reasoning block. Group ``channel`` matches gpt-oss's marks, which end differently; groups ``word``
-and ``aside`` match marks that may also be a stage direction."""
+and ``aside`` match marks that may also be a stage direction, ``paired`` those that may be a name."""
 
 _CLOSE = (
-    rf"(?:{_LT}\s{{0,3}}/\s{{0,3}}{_NAMES}\s{{0,3}}{_GT}"
-    rf"|\\</{_NAMES}\\>|◁\s{{0,3}}/\s{{0,3}}{_TOKEN}\s{{0,3}}▷|\[/{_TOKEN}\]|【/{_TOKEN}】|<(?:unused|ctrl)95>"
-    rf"|<{_BAR}/{_TOKEN}{_BAR}>|<{_BAR}?end{_JOIN}(?:of{_JOIN})?{_TOKEN}{_BAR}?>|<{_BAR}{_TOKEN}{_JOIN}end{_BAR}>"
-    rf"|<\|inner_suffix\|>|<channel\|>|\[BEGIN FINAL RESPONSE\]"
+    rf"(?:<<(?:/|end[ _]){_TOKEN}>>|\[\[/{_TOKEN}\]\]|{_LEFT}/{_TOKEN}{_RIGHT}"
+    rf"|{_LT}\s{{0,3}}\\{{0,2}}[/\\]\s{{0,3}}{_NAMES}\s{{0,3}}{_GT}|</think(?:ing)?[ \t]*+(?=\n|\Z)"
+    rf"|\\</{_NAMES}\\>|◁\s{{0,3}}/\s{{0,3}}{_TOKEN}\s{{0,3}}▷|<(?:unused|ctrl)95>"
+    rf"|[\[【](?:/{_TOKEN}|end[ _-]{_TOKEN}|{_TOKEN}(?:[ _-]end|结束|結束))[\]】]"
+    rf"|<(?:/{_BAR}|{_BAR}/){_BARRED}{_BAR}>"
+    rf"|<{_BAR}?end{_JOIN}?(?:of{_JOIN}?)?{_TOKEN}{_BAR}?>|<{_BAR}?{_BARRED}(?:{_JOIN}|:)?end{_BAR}?>"
+    rf"|<{_BAR}(?:final_)?(?:answer|response|final|reply)(?:_start)?{_BAR}>"
+    r"|<\|inner_suffix\|>|<channel\|>|\[BEGIN FINAL RESPONSE\]"
     rf"|(?:<\|end\|>\s*+)?(?:<\|begin\|>assistant)?<\|content\|>|{_FINAL})"
 )
 CLOSING: Final = Later(_START + _CLOSE, _FLAGS)
@@ -62,7 +81,8 @@ CLOSING: Final = Later(_START + _CLOSE, _FLAGS)
 
 _BLOCK_END: Final = Later(_CLOSE, _FLAGS)
 _CHANNEL_END: Final = Later(
-    rf"<\|(?:end|call)\|>|<\|im_end\|>(?:\s*+<\|im_start\|>\s*+(?:answer|assistant|final)\b)?|{_FINAL}",
+    r"<\|(?:end|call)\|>|<\|im_end\|>(?:\s*+<\|im_start\|>\s*+(?:answer|assistant|final)\b)?"
+    rf"|<\|im_start\|>\s*+(?:answer|assistant|final)\b|{_FINAL}",
     _FLAGS,
 )
 MARKERS: Final = Later(r"<[|\uff5c][\w\u2581]{1,40}[|\uff5c]>(?:assistant\b)?|\[END FINAL RESPONSE\]")
@@ -73,19 +93,36 @@ _MAY_MARK: Final = Later(_STARTS)
 """Text without any of these has no mark. The long pattern takes long to compile, so most runs do without."""
 _STRIPPED_CHANNELS = ("analysis", "commentary", "assistantanalysis")
 _STRIPPED_FINAL = "assistantfinal"
+_TITLE = r"(?:(?:my|internal|inner|hidden)[ ])?(?:thinking|thoughts?|reasoning)"
 _FOLD = (
-    r"<details\b(?:[^<>]{0,200}\breasoning\b[^<>]{0,200}>"
-    r"|[^<>]{0,200}>\s*+<summary>[^<>]{0,80}\b(?:thinking|thoughts?|reasoning)\b[^<>]{0,80}</summary>)"
+    r"<details\b(?:[^<>]{0,200}\b(?:reasoning|thinking)\b[^<>]{0,200}>"
+    r"|[^<>]{0,200}>\s*+<summary>[^<>]{0,80}(?:\b(?:thinking|thoughts?|reasoning)\b|思考|推理|размышл|рассужд)"
+    r"[^<>]{0,80}</summary>)"
 )
-_FENCE = r"```[ ]?(?:think(?:ing)?|thoughts?|reasoning)[ \t]*+\n"
-_LABEL = r"(?:\#{1,4}[ ]|\*\*|__)?"
-_LABEL_END = r"(?:\*\*|__)?:?(?:\*\*|__)?[ \t]*+\n"
+_FENCE = r"(?:`{3,5}|~{3,5}|:{3,5})[ ]?(?:think(?:ing)?|thoughts?|reasoning)(?:[ ]process)?[ \t]*+\n"
+_QUOTED = (
+    r"(?:>[ ]?)?(?:\*{1,3}|_)?(?:[💭🤔🧠][ ]?)?"
+    r"(?:thinking|reasoning|thought(?:[ ]for[ ](?:[0-9]|a[ ])[^\n,]{0,20})?)"
+    r"(?:\.\.\.|…)?(?:[ ]?\([^()\n]{1,20}\))?:?(?:\*{1,3}|_)?[ \t]*+\n(?:[ \t]*+\n)?[ \t]*+>"
+)
+_LABEL = r"(?:\#{1,6}[ ]|\*{1,3}|__|={2,5}[ ]?|-{2,5}[ ]|\[)?"
+_LABEL_END = r"(?:\*{1,3}|__|[ ]?={2,5}|[ ]-{2,5}|\])?:?(?:\*{1,3}|__)?[ \t]*+\n"
+_HEADING = r"(?:\#{1,6}[ ]|\*{2,3}|__)"
 _BY_HEADINGS: Final = Later(
-    rf"\s*+(?:{_LABEL}(?:here(?:'s|[ ]is)[ ](?:my|a|the)[ ])?"
-    rf"(?:thinking|thought|reasoning)(?:[ ]process)?{_LABEL_END}.*?\n[ \t]*+"
-    rf"{_LABEL}(?:here(?:'s|[ ]is)[ ]my[ ])?(?:final[ ])?(?:answer|response|reply){_LABEL_END}"
-    rf"|here(?:'s|[ ]is)[ ]my[ ]thought[ ]process:.*?\bhere(?:'s|[ ]is)[ ]my[ ]response:"
-    rf"|{_FOLD}.*?</details>|{_FENCE}.*?\n```[ \t]*+(?=\n|\Z)"
+    rf"\s*+(?:{_LABEL}(?:here(?:'s|[ ]is)[ ](?:my|a|the)[ ])?{_TITLE}(?:[ ](?:process|start))?{_LABEL_END}"
+    rf".*?\n[ \t]*+{_LABEL}(?:(?:here(?:'s|[ ]is)[ ]my[ ])?(?:final[ ])?(?:answer|response|reply)"
+    rf"|end[ ](?:of[ ])?{_TITLE}|{_TITLE}[ ]end){_LABEL_END}"
+    rf"|{_HEADING}{_TITLE}(?:[ ]process)?{_LABEL_END}.*?\n[ \t]*+(?:-{{3,}}|\*{{3,}}|_{{3,}})[ \t]*+\n"
+    r"|(?:\*\*)?(?:thinking|thoughts?|reasoning)(?:\*\*)?:(?:\*\*)?[ ].*?"
+    r"\n[ \t]*+(?:\*\*)?(?:final[ ](?:answer|response|reply)|response|reply)(?:\*\*)?:(?:\*\*)?"
+    r"|here(?:'s|[ ]is)[ ]my[ ]thought[ ]process:.*?\bhere(?:'s|[ ]is)[ ]my[ ]response:"
+    rf"|{_FOLD}.*?</details>|(?={_FENCE})(?P<fence>[`~:]{{3,5}}).*?(?P=fence)[ \t]*+(?=\n|\Z)"
+    rf"|{_QUOTED}[^\n]*+(?:\n[ \t]*+>[^\n]*+)*+"
+    r"|<!--\s*+(?:thinking|thoughts?|reasoning|internal|analysis)\b.*?-->"
+    r"|<(?P<box>div|span)\s[^<>]{0,100}\b(?:thinking|reasoning)\b[^<>]{0,100}>.*?</(?P=box)>"
+    r"|<(?P<name>(?!answer|response|reply|output|final)[\w:.-]{1,40})>.*?</(?P=name)>\s*+"
+    r"(?=<(?:final_?)?(?:answer|response|reply|output)>)"
+    r"|(?:<\|im_start\|>assistant)?/think[ \t]*+\n.*?<\|im_end\|>(?:\s*+<\|im_start\|>assistant\b)?"
     r"|thinking(?:\.\.\.|…)[ \t]*+\n.*?\n[ \t]*+(?:\.\.\.|…)?[ ]?done[ ]thinking[.…]*)",
     _FLAGS | re.DOTALL | re.VERBOSE,
 )
@@ -93,8 +130,8 @@ _BY_HEADINGS: Final = Later(
 _LONE_HEADING: Final = Later(
     rf"\s*+(?:{_LABEL}(?:here(?:'s|[ ]is)[ ](?:my|a|the)[ ])?(?:thinking|thought|reasoning)[ ]process"
     rf"{_LABEL_END}|here[ ]are[ ]my[ ]reasoning[ ]steps:"
-    rf"|(?:\#{{1,4}}[ ]|\*\*|__)(?:thinking|thoughts?|reasoning){_LABEL_END}"
-    rf"|thinking(?:\.\.\.|…)[ \t]*+\n|{_FOLD}|{_FENCE}|analysis(?-i:[A-Z]))",
+    rf"|{_HEADING}(?:thinking|thoughts?|reasoning){_LABEL_END}|thinking(?:\.\.\.|…)[ \t]*+\n"
+    rf"|{_FOLD}|{_FENCE}|{_QUOTED}|/think[ \t]*+\n|analysis(?-i:[A-Z]))",
     _FLAGS | re.VERBOSE,
 )
 """Starts such reasoning where no heading of an answer follows."""
@@ -106,7 +143,7 @@ MENTIONED_WORDS = 6
 _GOES_ON: Final = Later(r"[,;]|[.!?](?=\s|\Z)|\)(?=[\s.,;!?]|\Z)")
 """Behind a mark: the sentence that mentions it goes on or ends. No answer starts like this."""
 _WRAPPED: Final = Later(
-    rf"{_LT}(?P<tag>(?:final_?)?(?:answer|response|output|reply|solution|conclusion|final)"
+    rf"(?:<(?P<before>summary|caption)>[^<]{{0,2000}}</(?P=before)>\s*+)*+{_LT}(?P<tag>(?:final_?)?(?:answer|response|output|reply|solution|conclusion|final)"
     rf"|回答|答案|ответ|antwort|réponse|respuesta|답변){_GT}"
     rf"(?P<text>.*?)(?:{_LT}/(?P=tag){_GT})?\Z",
     _FLAGS | re.DOTALL,
@@ -197,6 +234,8 @@ def _blocks(text: str, start: int, cut: bool) -> tuple[list[tuple[int, int]], bo
         return blocks, False
     if closed and not cut:  # a mark was mentioned in the reasoning
         return [*blocks, (opened.start(), closed)], False
+    if opened["paired"]:
+        return blocks, False
     sure = not (opened["word"] or opened["aside"] or _among_words(text, opened))
     if cut or sure or _stands_alone(text, opened):
         return [*blocks, (opened.start(), len(text))], True
@@ -216,6 +255,8 @@ def _block(text: str, start: int, end: int, lead: int) -> list[tuple[int, int]]:
     fence, rest = _FENCED.search(text, max(0, start - 40), start), _FENCE_END.match(text, end)
     if fence and rest:
         return [] if fence.start() > lead else [(fence.start(), rest.end())]
+    while start and text[start - 1] in "*_" and text[start - 1] == text[end : end + 1]:
+        start, end = start - 1, end + 1
     return [(start, end)]
 
 

@@ -70,3 +70,20 @@ def test_separating_takes_time_in_proportion_to_length(piece: str) -> None:
 def test_reasoning_in_the_middle_of_a_sentence_is_taken_out() -> None:
     text = "Sure. <think>The user greets me, so I greet back.</think>. Hello, friend."
     assert separated(text, cut=False).reasoning == "The user greets me, so I greet back."
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("<musings>", "</musings>\n<response>"),
+        ("<SUMMARY>x</SUMMARY>\n<REASONING>", "</REASONING>\n<CONCLUSION> "),
+        ("*Thinking...*\n\n> ", "\n> More.\n\n"),
+        ("> 💭 Thinking (3 s)\n> ", "\n\n"),
+    ],
+)
+def test_reasoning_of_one_line_ends_with_its_quotation_or_before_the_answers_tag(
+    before: str, after: str
+) -> None:
+    parts = separated(before + THOUGHT + after + SAID, cut=False)
+    assert parts.answer == SAID
+    assert THOUGHT in parts.reasoning
