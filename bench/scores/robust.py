@@ -11,6 +11,7 @@ these, so that intervals also cover which judges happened to be asked.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -34,7 +35,7 @@ from bench.scores.clusters import (
     widened,
 )
 from bench.scores.components import Cube
-from bench.scores.distributions import benjamini_hochberg, chi2_quantile, half_width, t_quantile, t_tail
+from bench.scores.distributions import benjamini_hochberg, half_width, t_quantile, t_tail
 from bench.scores.frame import SCENE, Frames
 from bench.scores.policy import ROBUST, Policy, judgement_scores, scene_scores
 from bench.scores.weights import Weights
@@ -345,20 +346,22 @@ def separability(pairs: pd.DataFrame) -> float | None:
 def power_of(difference: float, error: float, df: float, alpha: float = ALPHA) -> float:
     """Power of a two-sided t test for a true ``difference`` with standard error ``error``."""
     shift = abs(difference) / error
-    thresholds = _thresholds(df, alpha)
+    thresholds, weights = _thresholds(df, alpha)
     found = special.ndtr(shift - thresholds) + special.ndtr(-thresholds - shift)
-    return float(found @ _NODE_WEIGHTS) / 2
-
-
-_NODES, _NODE_WEIGHTS = np.polynomial.legendre.leggauss(200)
+    return float(found @ weights)
 
 
 @lru_cache(maxsize=256)
-def _thresholds(df: float, alpha: float) -> Array:
-    """Thresholds of a difference, in true standard errors, over the distribution of the estimated error.
+def _thresholds(df: float, alpha: float) -> tuple[Array, Array]:
+    """Thresholds of a difference, in true standard errors, and how likely each is with an estimated error.
 
-    Averaging over that distribution replaces the noncentral t, which scipy gets wrong for some arguments.
+    Averaging over them replaces the noncentral t, which scipy gets wrong for some arguments. With u the
+    logarithm of the estimated variance over the true one, chi-squared with ``df`` degrees of freedom gives u
+    a density proportional to exp(df (u - exp(u)) / 2). It is below e^-38 of its highest value outside the
+    range taken here, and so smooth that the trapezoid rule is right to 1e-8.
     """
-    squares = chi2_quantile((_NODES + 1) / 2, df)
-    errors: Array = np.sqrt(squares / df)
-    return float(t_quantile(1 - alpha / 2, df)) * errors
+    depth = 2 * 38 / df
+    low, high = -depth - math.sqrt(2 * depth), math.log1p(depth + math.sqrt(2 * depth))
+    u = np.linspace(low, high, 100 + int((high - low) / 0.1))
+    weights = np.exp(df / 2 * (u - np.expm1(u)))
+    return float(t_quantile(1 - alpha / 2, df)) * np.exp(u / 2), weights / weights.sum()

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import statsmodels.api as sm
-from scipy import stats
+from scipy import integrate, stats
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.power import TTestPower
 
@@ -142,8 +142,22 @@ def test_detectable_difference_is_that_of_statsmodels() -> None:
 def test_power_grows_with_the_difference_up_to_one() -> None:
     powers = [power_of(d, 0.05, 7) for d in (0.0, 0.1, 0.2, 0.4, 5.0)]
     assert powers == sorted(powers)
-    assert powers[0] == pytest.approx(0.05, rel=1e-4)
+    assert powers[0] == pytest.approx(0.05, rel=1e-12)
     assert powers[-1] == pytest.approx(1)
+
+
+@pytest.mark.parametrize("df", [1.0, 1.05, 1.7, 3.7, 12.0, 63.0, 1e4])
+@pytest.mark.parametrize("shift", [0.0, 0.5, 2.0, 2.8, 4.0, 7.0])
+def test_power_is_the_tail_of_the_noncentral_t(shift: float, df: float) -> None:
+    """By integrating over the estimated error, chi-squared with ``df`` degrees of freedom, another way."""
+    threshold = stats.t.isf(0.025, df)
+
+    def beyond(share: float) -> float:
+        limit = threshold * np.sqrt(stats.chi2.ppf(share, df) / df)
+        return float(stats.norm.sf(limit - shift) + stats.norm.cdf(-limit - shift))
+
+    expected, _ = integrate.quad(beyond, 0, 1, epsabs=1e-9, limit=200)
+    assert power_of(shift, 1, df) == pytest.approx(expected, abs=2e-8)
 
 
 @pytest.mark.parametrize(("character", "situation"), [(0.0, 0.0), (0.3, 0.1), (0.3, 0.3)])
