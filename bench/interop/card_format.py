@@ -16,7 +16,7 @@ from bench.suites.languages import fallbacks
 from bench.suites.lorebook import LoreEntry
 from bench.suites.macros import unknown_macros
 
-SPECS = {"chara_card_v2": 2, "chara_card_v3": 3}
+SECOND, THIRD = "chara_card_v2", "chara_card_v3"
 OURS = "dramaturg"
 """Key of ``extensions`` for what the community's format has no field for."""
 OWN_FIELDS = ("summary", "source", "style", "facts", "secrets", "unknown", "boundaries")
@@ -73,7 +73,7 @@ def upgraded(card: dict[str, Any]) -> dict[str, Any]:
     """A card of version 1, 2 or 3 as version 3, with all its unknown fields. Raises Unreadable."""
     spec = card.get("spec")
     data = card.get("data")
-    if spec is not None and (not isinstance(spec, str) or spec not in SPECS):
+    if spec not in (None, SECOND, THIRD):
         raise Unreadable(f"unknown kind of card {spec!r:.60}", "spec")
     if spec is None and not isinstance(data, dict):
         root, data = {}, translated(card)
@@ -83,14 +83,9 @@ def upgraded(card: dict[str, Any]) -> dict[str, Any]:
         root = card
     else:
         raise Unreadable("'data' is missing or not an object")
-    if SPECS.get(str(spec)) != 3:
-        data = _DEFAULTS | data
-    return {
-        **root,
-        "spec": "chara_card_v3",
-        "spec_version": root.get("spec_version", "3.0"),
-        "data": data,
-    } | ({} if SPECS.get(str(spec)) == 3 else {"spec_version": "3.0"})
+    if spec == THIRD:
+        return {**root, "spec_version": root.get("spec_version", "3.0")}
+    return {**root, "spec": THIRD, "spec_version": "3.0", "data": _DEFAULTS | data}
 
 
 def read_data(card: dict[str, Any]) -> CardData:
@@ -221,7 +216,7 @@ def lorebook_of(data: CardData, entries: list[BookEntry], notes: list[str]) -> I
 
 def exported(card: Card, original: dict[str, Any] | None) -> dict[str, Any]:
     """``card`` as version 3: ``original`` if it was imported from there and not edited since."""
-    base: dict[str, Any] = original or {"spec": "chara_card_v3", "spec_version": "3.0", "data": _DEFAULTS}
+    base: dict[str, Any] = original or {"spec": THIRD, "spec_version": "3.0", "data": _DEFAULTS}
     data = read_data(base)
     changed: dict[str, Any] = {}
     if card.char_name != data.called:

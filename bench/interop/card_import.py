@@ -74,7 +74,9 @@ def import_card(
     except Unreadable as error:
         fault = f"{error.place}: {error}" if error.place else str(error)
         raise UserError(_printable(fault), where=_printable(str(file))) from None
-    identity = _checked(name, "card") if name else card_id(fields["char_name"])
+    if name and slug(name) != name:
+        raise UserError(f"{name!r} cannot name a card", hint="Use lower-case letters, digits and '-'.")
+    identity = name or card_id(fields["char_name"])
     layer = layers[0] if choices.licence else private_layer(layers)
     folder = layer / "characters" / checked_language(language)
     path = folder / f"{identity}.toml"
@@ -122,13 +124,6 @@ def card_id(name: str) -> str:
     plain = unicodedata.normalize("NFKD", name.replace("ß", "ss")).encode("ascii", "ignore").decode().lower()
     plain = re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:40].strip("-")
     return slug(plain or name)
-
-
-def _checked(name: str, kind: str) -> str:
-    if slug(name) != name:
-        hint = "Use lower-case letters, digits and '-'."
-        raise UserError(f"{name!r} cannot name a {kind}", hint=hint)
-    return name
 
 
 def card_toml(fields: dict[str, Any], comment: str) -> str:

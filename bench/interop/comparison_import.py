@@ -7,9 +7,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.errors import RecordError, UserError
+from bench.errors import RecordError
 from bench.files import write_folder
-from bench.interop.score_import import table_rows_of
+from bench.interop.score_import import check_name, table_rows_of
 from bench.results import ResultsTree
 from bench.results.compared import (
     WIDEST_MARGIN,
@@ -21,7 +21,6 @@ from bench.results.compared import (
     csv_of_compared,
 )
 from bench.results.score_lines import MOST_NAME, MOST_ROWS
-from bench.slugs import NOT_SUITES, slug
 from bench.toml_entries import entry_from, unknown_name
 
 WINNERS = {
@@ -72,13 +71,8 @@ def import_comparisons(
 
     Raises UserError for an unusable name, RecordError for an unusable line, CatalogError for ``about``.
     """
-    if slug(name) != name or name in NOT_SUITES:
-        raise UserError(f"{name!r} cannot name a table", hint="Use a name such as other-bench.")
-    if name in suites or (tree.root / name).is_dir():
-        raise UserError(f"{name!r} is the name of a suite", hint="Choose another with --name.")
-    if compared_folder(tree, name).exists() and not replace:
-        hint = "Choose another name with --name, or replace it with --replace."
-        raise UserError("exists already", where=str(compared_folder(tree, name)), hint=hint)
+    folder = compared_folder(tree, name)
+    check_name(tree, name, suites, folder if folder.exists() and not replace else None)
     heads, rows = table_rows_of(path)
     for option, column in columns.used:
         if heads.count(column) != 1:
@@ -99,7 +93,7 @@ def import_comparisons(
     digest = hashlib.sha256(csv_of_compared(lines)).hexdigest()
     source = entry_from(ComparedSource, {**about, "digest": digest}, "the options")
     table = ComparedTable(name, source, tuple(sorted(lines)))
-    write_folder(compared_folder(tree, name), compared_files(table), replace=replace)
+    write_folder(folder, compared_files(table), replace=replace)
     return table
 
 

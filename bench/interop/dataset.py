@@ -125,6 +125,13 @@ def all_judges(suite: str, present: Collection[str]) -> Collection[str]:
     return present
 
 
+def check_conversations(tree: ResultsTree, suite: str) -> None:
+    """Raise UserError for published scores."""
+    if tree.is_table(suite):
+        hint = "Export a table: -o x.csv."
+        raise UserError("published scores have no conversations", where=suite, hint=hint)
+
+
 def dataset_files(
     tree: ResultsTree,
     suite: str,
@@ -138,10 +145,7 @@ def dataset_files(
 
     Raises UserError for published scores, for a hidden suite, and without pyarrow.
     """
-    if tree.is_table(suite):
-        raise UserError(
-            "published scores have no conversations", where=suite, hint="Export a table: -o x.csv."
-        )
+    check_conversations(tree, suite)
     chosen = list(languages) or [language for _, language in tree.boards(suite)]
     tables: dict[str, list[Row]] = {name: [] for name in MEANINGS}
     for language in chosen:
@@ -262,41 +266,25 @@ def _croissant(
     }
 
 
-_CONTEXT: dict[str, Any] = {
+# fmt: off
+_TERMS = (
+    "citeAs", "column", "equivalentProperty", "extract", "field", "fileObject", "fileProperty", "fileSet",
+    "format", "includes", "isLiveDataset", "jsonPath", "key", "md5", "parentField", "path", "recordSet",
+    "references", "regex", "repeated", "replace", "samplingRate", "separator", "source", "subField",
+    "transform",
+)
+# fmt: on
+_OTHER_TERMS = {
     "@language": "en",
     "@vocab": "https://schema.org/",
-    "citeAs": "cr:citeAs",
-    "column": "cr:column",
     "conformsTo": "dct:conformsTo",
     "cr": "http://mlcommons.org/croissant/",
     "data": {"@id": "cr:data", "@type": "@json"},
     "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
     "dct": "http://purl.org/dc/terms/",
-    "equivalentProperty": "cr:equivalentProperty",
     "examples": {"@id": "cr:examples", "@type": "@json"},
-    "extract": "cr:extract",
-    "field": "cr:field",
-    "fileObject": "cr:fileObject",
-    "fileProperty": "cr:fileProperty",
-    "fileSet": "cr:fileSet",
-    "format": "cr:format",
-    "includes": "cr:includes",
-    "isLiveDataset": "cr:isLiveDataset",
-    "jsonPath": "cr:jsonPath",
-    "key": "cr:key",
-    "md5": "cr:md5",
-    "parentField": "cr:parentField",
-    "path": "cr:path",
     "rai": "http://mlcommons.org/croissant/RAI/",
-    "recordSet": "cr:recordSet",
-    "references": "cr:references",
-    "regex": "cr:regex",
-    "repeated": "cr:repeated",
-    "replace": "cr:replace",
-    "samplingRate": "cr:samplingRate",
     "sc": "https://schema.org/",
-    "separator": "cr:separator",
-    "source": "cr:source",
-    "subField": "cr:subField",
-    "transform": "cr:transform",
 }
+_CONTEXT = dict(sorted((_OTHER_TERMS | {term: f"cr:{term}" for term in _TERMS}).items()))
+"""What the terms of the metadata mean, by Croissant 1.0; the names of _TERMS are its own."""

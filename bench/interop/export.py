@@ -14,11 +14,10 @@ from bench.interop import comparison_rows
 from bench.results import ResultsTree
 from bench.results.facts import SAID
 from bench.scores.analyses.sure import missing_to_none
-from bench.scores.frame import COLUMNS, Frames, load, with_measures
+from bench.scores.frame import COLUMNS, load, with_measures
 from bench.scores.measures import MEASURES
 from bench.tables import csv_table
 
-FORMATS = ("csv", "parquet", "jsonl")
 EXPORTED = COLUMNS["scores"]
 """Meaning by column, in the order of the columns: one row per turn, judge and criterion."""
 CONVERSATIONS = COLUMNS["conversations"] | MEASURES
@@ -82,29 +81,17 @@ def tidy_table(
             tables.append(comparison_rows.comparison_rows(tree, suite, language))
             continue
         frames = load(tree, suite, language)
-        whole = missing_to_none(_table(frames, tree, name))
+        if name == "conversations":
+            frames = with_measures(frames, tree)
+        whole = missing_to_none(frames.call_counts if name == "calls" else getattr(frames, name))
         if name == "conversations" and tree.is_table(suite):
             whole[["turns", "answer_characters"]] = None  # unknown, not 0
         tables.append(whole)
     return pd.concat(tables, ignore_index=True)[list(TABLES[name])]
 
 
-def _table(frames: Frames, tree: ResultsTree, name: str) -> pd.DataFrame:
-    match name:
-        case "calls":
-            return frames.call_counts
-        case "conversations":
-            return with_measures(frames, tree).conversations
-        case "events":
-            return frames.events
-        case "flaws":
-            return frames.flaws
-        case _:
-            return frames.scores
-
-
 def exported(table: pd.DataFrame, form: str) -> bytes:
-    """``table`` in one of FORMATS. Equal tables give equal bytes."""
+    """``table`` as csv, jsonl or parquet (``form``). Equal tables give equal bytes."""
     if form == "parquet":
         return _parquet(table)
     names = list(table.columns)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.errors import UserError
+from bench.interop.dataset import check_conversations
 from bench.records import Conversation, Judgement, PlayerInfo
 from bench.results import ResultsTree
 from bench.scores.rules import criterion_means, is_stale, standing_of
@@ -35,10 +36,7 @@ def inspect_files(tree: ResultsTree, suite: str, languages: Sequence[str] = ()) 
 
     Raises UserError without inspect-ai, and for published scores.
     """
-    if tree.is_table(suite):
-        raise UserError(
-            "published scores have no conversations", where=suite, hint="Export a table: -o x.csv."
-        )
+    check_conversations(tree, suite)
     logs = _module("inspect_ai.log")
     files: dict[str, bytes] = {}
     for language in languages or [code for _, code in tree.boards(suite)]:

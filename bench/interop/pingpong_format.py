@@ -10,12 +10,7 @@ import math
 import re
 from typing import Annotated, Any, Generic, Literal, TypeVar
 
-from pydantic import (
-    AfterValidator,
-    BeforeValidator,
-    Field,
-    ValidationInfo,
-)
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo
 from pydantic_core import PydanticCustomError
 from typing_extensions import TypedDict
 
@@ -169,8 +164,6 @@ class Scores(Foreign, Generic[S]):
     is_refusal: PerTurn[Literal[0, 1]]
 
 
-SCALES = {1: (1, 10), 2: (1, 5)}
-"""Lowest and highest score by version."""
 _SCORES: dict[int, type[Scores[Any]]] = {
     1: Scores[Annotated[int, Field(ge=1, le=10)]],
     2: Scores[Annotated[int, Field(ge=1, le=5)]],

@@ -11,14 +11,7 @@ from typing import Any
 
 from bench.catalog import Catalog, Model
 from bench.foreign import Problem, Unreadable, checked, situation_id
-from bench.interop.pingpong_format import (
-    CRITERIA,
-    Dialogue,
-    ResultFile,
-    Scores,
-    TextMessage,
-    scores_of,
-)
+from bench.interop.pingpong_format import CRITERIA, Dialogue, ResultFile, Scores, TextMessage, scores_of
 from bench.records import SCHEMA_VERSION, PlayerInfo, Scene, sha256_of
 
 TITLE_LENGTH = 60

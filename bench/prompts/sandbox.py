@@ -189,7 +189,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
     def template(self, text: str) -> Template:
         """Compile a template. Raises TemplateError."""
         try:
-            return self.from_string(_limited(self.parse(text)))
+            return self.from_string(_charged(self.parse(text)))
         except (RecursionError, MemoryError, SyntaxError, ValueError) as error:
             raise TemplateRuntimeError(f"too complex: {type(error).__name__}") from None
 
@@ -282,36 +282,24 @@ def _joined(values: list[Any]) -> str:
     return "".join(map(str, values))
 
 
-def _limited(tree: nodes.Template) -> nodes.Template:
-    """``tree`` with a charge on what Jinja has no hook for: loops, ``~`` and comparisons."""
-    _charge(tree)
-    return tree
-
-
-def _charge(node: nodes.Node) -> None:
-    for name in node.fields:
-        value = getattr(node, name, None)
-        if isinstance(value, nodes.Node):
-            _charge(value)
-            if isinstance(value, nodes.Concat):
-                setattr(node, name, _join(value))
-        elif isinstance(value, list):
-            for at, child in enumerate(value):
-                if isinstance(child, nodes.Node):
-                    _charge(child)
-                    if isinstance(child, nodes.Concat):
-                        value[at] = _join(child)
+def _charged(node: Any) -> Any:
+    """``node`` of a template with a charge on what Jinja has no hook for: loops, ``~`` and comparisons."""
+    if isinstance(node, list):
+        return [_charged(child) for child in node]
+    if not isinstance(node, nodes.Node):
+        return node
+    for name, value in node.iter_fields():
+        setattr(node, name, _charged(value))
     if isinstance(node, nodes.For):
         if node.recursive:
             raise TemplateRuntimeError(f"line {node.lineno}: recursive loops are not supported in prompts")
         node.iter = _filtered("_counted", node.iter)
     elif isinstance(node, (nodes.Compare, nodes.Operand)):
         node.expr = _filtered("_weighed", node.expr)
-
-
-def _join(node: nodes.Concat) -> nodes.Filter:
-    parts = nodes.List(node.nodes, lineno=node.lineno, environment=node.environment)
-    return _filtered("_joined", parts)
+    elif isinstance(node, nodes.Concat):
+        parts = nodes.List(node.nodes, lineno=node.lineno, environment=node.environment)
+        return _filtered("_joined", parts)
+    return node
 
 
 def _filtered(name: str, node: Any) -> nodes.Filter:

@@ -185,7 +185,7 @@ class TestLife:
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         damaged = tmp_path / embedded.MODEL_FILE
-        damaged.write_bytes(embedded.GGUF_MAGIC + b"\0" * 1000)
+        damaged.write_bytes(b"GGUF" + b"\0" * 1000)
         monkeypatch.setattr(embedded, "find_model_file", lambda: damaged)
         with pytest.raises(EmbeddedModelError, match=r"did not start \(status 1\); its log ends") as caught:
             EmbeddedServer().start()
