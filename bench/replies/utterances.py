@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Any, Final
 
 from bench.replies.faults import ReplyFault, in_order, shown
+from bench.replies.later import Later
 from bench.replies.objects import json_object, settled
-from bench.replies.reasoning import Separated, in_the_middle, separated
+from bench.replies.reasoning import MARKERS, Separated, in_the_middle, separated
 
-_REST: Final = re.compile(r'"\s*+(?:,\s*+"[\w .-]{1,60}"\s*+:|\}\s*\Z)')
+_QUOTE = "[\"'“”‘’]"
+_REST: Final = Later(
+    rf"{_QUOTE}\s*+(?:,\s*+{_QUOTE}[\w .-]{{1,60}}{_QUOTE}\s*+:|,[^\S\n]*+\n\s*+\w{{1,60}}\s*+:"
+    r"|,\s*+(?:\w{1,30}_\w{1,30}\s*+:|\w{1,60}\s*+:\s*+(?:true|false|null)\b)|[}\]]\s*+(?:`{3}\s*+)?\Z)"
+)
+"""The end of a string, and what may follow it in an object."""
+_SMILEY: Final = Later(r"[:;=8xX]-?[}\]]\s*+\Z")
+_TOKENS: Final = Later(
+    rf"{MARKERS.pattern}|</(?:s|\w{{0,40}}utterance|message|response|answer|output)>\s*+\Z"
+)
+"""What ends a message in a chat template or in XML."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +56,7 @@ def text_under(key: str, data: dict[str, Any], repairs: set[str]) -> str:
         value = parts.answer
     if not value.strip():
         raise ReplyFault("empty", f"The value of {shown(key)} is blank; it must be the next utterance.")
-    if f'"{key}"' in value or _holds_the_rest(value):
+    if f'"{key}"' in value or value.lstrip().startswith(f"{key}:") or _holds_the_rest(value):
         raise ReplyFault("bad_json", f"The value of {shown(key)} goes on into the rest of the JSON.")
     return value.strip()
 
@@ -54,4 +64,7 @@ def text_under(key: str, data: dict[str, Any], repairs: set[str]) -> str:
 def _holds_the_rest(text: str) -> bool:
     """Whether ``text`` runs over the end of its string, such as after a quote that was escaped by mistake."""
     rest = _REST.search(text)
-    return rest is not None and "{" not in text[: rest.start()]
+    if rest is not None and "{" not in text[: rest.start()]:
+        return True
+    unopened = text.count("{") < text.count("}") and text.rstrip().endswith("}")
+    return (unopened and not _SMILEY.search(text)) or _TOKENS.search(text) is not None

@@ -156,7 +156,7 @@ PROSE = [
         "The [[thinking]] room is on your left.",
         "He shouted: <<THINK>> about it.",
     ),
-    *("[Response]\nHello there.", "Reasoning: I use logic.\nAnswer: he did it.", "Thinking: hm.\nWell"),
+    *("[Responses] vary.", "Reasoning: I use logic.\nAnswer: he did it.", "Thinking: hm.\nWell"),
     *("Thinking back on it:\n> We were young.\n\nYes.", "Thought for food, as they say.\n> Bread."),
     *("**Thoughts of home**\n\n---\n\nI miss it.", "<!-- a hidden door --> I open it."),
     *("Press <answer_key> to go.", "I wrote <end_think> nowhere.", "- thinking -\n- response -\nI answer."),

@@ -54,6 +54,16 @@ def test_a_message_never_ends_at_a_bracket_in_it(inner: str) -> None:
         'Who are you?"}',
         '{"next_utterance": "Who are you?"}',
         'Who are you?",\n "a b": 1',
+        'Who are you?",\n  mood: 1',
+        'Who are you?", is_final: x',
+        'Who are you?", final: false}',
+        "Who are you?', 'mood': 'x",
+        "Who are you?”, “mood”: “x",
+        'Who are you?"}\n```',
+        "Who are you?]}",
+        "next_utterance: Who are you?",
+        "Who are you?</next_utterance>",
+        "Who are you?<|im_end|>",
     ],
 )
 def test_a_message_that_runs_into_the_rest_of_the_json_is_asked_for_again(text: str) -> None:
@@ -61,8 +71,19 @@ def test_a_message_that_runs_into_the_rest_of_the_json_is_asked_for_again(text: 
         utterance(json.dumps({"next_utterance": text}))
 
 
-def test_a_message_may_hold_other_json() -> None:
-    said = 'My config is {"a": "x", "b": 2}, is that "right"?'
+@pytest.mark.parametrize(
+    "said",
+    [
+        'My config is {"a": "x", "b": 2}, is that "right"?',
+        'He said "yes", then: "no". What now?',
+        "I typed {'a': 'x', 'b': 2}",
+        "Hello :}",
+        "The boat's name, that's: 'Ann'.",
+        'You said "no", and I quote: true friends stay.',
+        "Does it end in </div>",
+    ],
+)
+def test_a_message_may_hold_other_json_and_quotations(said: str) -> None:
     assert utterance(json.dumps({"next_utterance": said})).text == said
 
 
