@@ -15,6 +15,7 @@ from typing import TypeVar
 import pandas as pd
 
 from bench.boards.git import GitCommit, Repository, repository_of
+from bench.boards.life import rename_player
 from bench.boards.loading import load_board
 from bench.boards.past import NOWHERE, PastBoard, Place, past_board
 from bench.boards.rating import ranked_scores
@@ -23,6 +24,7 @@ from bench.boards.versions import version_link
 from bench.errors import RecordError, UserError
 from bench.records import SCHEMA_VERSION, Record
 from bench.results import ResultsTree
+from bench.results.events import Events
 from bench.scores.digits import known
 from bench.scores.frame import Frames, load
 from bench.scores.linking import VersionLink
@@ -62,6 +64,13 @@ class PlayerMove(Record):
     """By cause (a key of CAUSES), those that moved the score or the rank."""
 
 
+class Renamed(Record):
+    """A player whose id `bench rename` has changed."""
+
+    player: str
+    was: str
+
+
 class BoardDiff(Record):
     """What changed on a board since a commit."""
 
@@ -78,6 +87,7 @@ class BoardDiff(Record):
     judges_removed: tuple[str, ...]
     players: tuple[PlayerChange, ...]
     """Players that were added, removed or rerun."""
+    renamed: tuple[Renamed, ...]
     added: dict[str, Place]
     """Rank and score now of each player that is new on the board."""
     moves: tuple[PlayerMove, ...]
@@ -103,6 +113,7 @@ class _Then:
     tree: ResultsTree
     frames: Frames
     published: PastBoard | None
+    renamed: tuple[Renamed, ...]
 
 
 def board_diff(
@@ -128,7 +139,7 @@ def board_diff(
     repository = repository_of(tree.root)
     commit = repository.commit(since)
     with tempfile.TemporaryDirectory(prefix="dramaturg-") as folder:
-        then = _board_then(repository, commit, Path(folder), suite, language)
+        then = _board_then(repository, commit, Path(folder), tree, suite, language)
         now = load(tree, suite, language)
         try:
             changes = player_changes(then.tree, tree, suite, language)
@@ -156,6 +167,7 @@ def board_diff(
         judges_added=tuple(judge for judge in counting.judges if judge not in judges),
         judges_removed=tuple(judge for judge in judges if judge not in counting.judges),
         players=tuple(changes),
+        renamed=then.renamed,
         added={name: after.get(name, NOWHERE) for name in counting.names if name not in on_both},
         moves=tuple(move for move in moves if move.before != move.after),
         unmoved=sum(move.before == move.after for move in moves),
@@ -174,7 +186,10 @@ def boards_then(tree: ResultsTree, suite: str, since: str) -> list[str]:
     return sorted({path.partition("/")[0] for path in files if path.endswith("/player.json")})
 
 
-def _board_then(repository: Repository, commit: GitCommit, folder: Path, suite: str, language: str) -> _Then:
+def _board_then(
+    repository: Repository, commit: GitCommit, folder: Path, now: ResultsTree, suite: str, language: str
+) -> _Then:
+    """The board of a commit, written to ``folder``. Its players have the ids that they have ``now``."""
     place = f"{slug(suite)}/{slug(language)}"
     files = repository.files(commit, place)
     if not any(name.endswith("/player.json") for name in files):
@@ -188,12 +203,23 @@ def _board_then(repository: Repository, commit: GitCommit, folder: Path, suite: 
     board = folder / place / "board.json"
     published = past_board(board.read_bytes()) if board.is_file() else None
     try:
+        events = Events(events=tree.events(suite, language))
+        renames = Events(events=now.events(suite, language)).renames_since(events)
+        renamed: dict[str, str] = {}
+        for player, to in renames:
+            players = {info.player for info in tree.players(suite, language)}
+            if player in players and to not in players:
+                rename_player(tree, suite, player, to, "renamed since", languages=[language])
+                published = published.renamed(player, to) if published else None
+                renamed[to] = renamed.pop(player, player)
         frames = load(tree, suite, language)
     except RecordError as error:
         raise _in_commit(error, str(folder), commit) from None
     if published is not None:
         frames = frames.only_players(published.places)
-    return _Then(commit, tree, frames, published)
+    return _Then(
+        commit, tree, frames, published, tuple(Renamed(player=to, was=was) for to, was in renamed.items())
+    )
 
 
 def _in_commit(error: RecordError, folder: str, commit: GitCommit) -> RecordError:

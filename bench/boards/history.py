@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from bench.boards.git import GitCommit, Repository, repository_of
-from bench.boards.past import PastBoard, Place, past_board
+from bench.boards.past import PastBoard, Place, past_board, past_events
 from bench.errors import UserError
 from bench.results import ResultsTree
+from bench.results.events import EVENTS_FILE, Events
 from bench.slugs import slug
 
 MOST_COMMITS = 50
@@ -38,6 +39,8 @@ class BoardChange:
     added: tuple[tuple[str, Place], ...]
     """Name and place of each new player, best first."""
     removed: tuple[str, ...]
+    renamed: tuple[tuple[str, str], ...]
+    """Old and new id of each player that `bench rename` has renamed."""
     rerun: tuple[tuple[str, int, int], ...]
     """Name and number of changed conversations and judgements, of players that are on both boards."""
     judges_added: tuple[str, ...]
@@ -48,9 +51,8 @@ class BoardChange:
     @property
     def empty(self) -> bool:
         """Whether nothing changed that a reader of the board would see."""
-        return (
-            not (self.versions or self.added or self.removed or self.rerun or self.judges) and not self.moved
-        )
+        players = self.added or self.removed or self.renamed or self.rerun or self.moved
+        return not (self.versions or players or self.judges)
 
     @property
     def judges(self) -> tuple[str, ...]:
@@ -91,31 +93,36 @@ def board_history(repository: Repository | None, suite: str, language: str) -> l
 def _history(repository: Repository, suite: str, language: str) -> list[BoardChange]:
     folder = f"{slug(suite)}/{slug(language)}"
     commits = repository.history(folder, MOST_COMMITS + 1)
-    with_board = [commit for commit, files in commits if files.get("board.json") in ("A", "M")]
-    path = repository.results / folder / "board.json"
-    boards = {
-        commit.sha: past_board(data)
-        for commit, data in zip(
-            with_board,
-            repository.contents([f"{commit.sha}:{path}" for commit in with_board]),
-            strict=True,
-        )
-    }
+
+    def versions(name: str) -> dict[str, bytes]:
+        """The file ``name`` after each commit that wrote it."""
+        shas = [commit.sha for commit, files in commits if files.get(name) in ("A", "M")]
+        path = repository.results / folder / name
+        return dict(zip(shas, repository.contents([f"{sha}:{path}" for sha in shas]), strict=True))
+
+    boards = {sha: past_board(data) for sha, data in versions("board.json").items()}
+    events = {sha: past_events(data) for sha, data in versions(EVENTS_FILE).items()}
     changes = []
     board: PastBoard | None = None
     touched: Counter[tuple[str, str]] = Counter()
+    known, renames = Events(), list[tuple[str, str]]()
     started = len(commits) <= MOST_COMMITS
     for commit, files in reversed(commits):
         touched.update(_record_folders(files))
+        if commit.sha in events:
+            renames += events[commit.sha].renames_since(known)
+            known = events[commit.sha]
         if files.get("board.json") == "D":
             board, started = None, True
             touched.clear()
+            renames.clear()
         if (now := boards.get(commit.sha)) is None:
             continue
         if started:
-            changes.append(_change(commit, board, now, touched))
+            changes.append(_change(commit, board, now, touched, renames))
         board, started = now, True
         touched.clear()
+        renames.clear()
     return [change for change in reversed(changes) if not change.empty]
 
 
@@ -126,15 +133,24 @@ def _record_folders(files: Mapping[str, str]) -> Counter[tuple[str, str]]:
 
 
 def _change(
-    commit: GitCommit, old: PastBoard | None, new: PastBoard, touched: Mapping[tuple[str, str], int]
+    commit: GitCommit,
+    old: PastBoard | None,
+    new: PastBoard,
+    touched: Mapping[tuple[str, str], int],
+    renames: Sequence[tuple[str, str]],
 ) -> BoardChange:
+    renamed: dict[str, str] = {}
+    for player, to in renames:
+        if old is not None and player in old.places and to not in old.places:
+            old = old.renamed(player, to)
+            renamed[to] = renamed.pop(player, player)
     before = old.places if old else {}
     both = [player for player in new.places if player in before]
 
     def counted(player: str, kind: int) -> int:
         return touched.get((slug(player), _RECORDS[kind]), 0)
 
-    counts = {player: (counted(player, 0), counted(player, 1)) for player in both}
+    counts = {player: (counted(player, 0), counted(player, 1)) for player in both if player not in renamed}
     same = old is None or old.version == new.version
     return BoardChange(
         commit=commit,
@@ -142,7 +158,8 @@ def _change(
         versions=None if old is None or same else (old.version, new.version),
         added=tuple((new.names[name], place) for name, place in new.places.items() if name not in before),
         removed=tuple(old.names[player] for player in before if player not in new.places) if old else (),
-        rerun=tuple((new.names[player], *counts[player]) for player in both if sum(counts[player])),
+        renamed=tuple((was, player) for player, was in renamed.items()),
+        rerun=tuple((new.names[player], *count) for player, count in counts.items() if sum(count)),
         judges_added=tuple(judge for judge in new.judges if old and judge not in old.judges),
         judges_removed=tuple(judge for judge in (old.judges if old else ()) if judge not in new.judges),
         moved=tuple(

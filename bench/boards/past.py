@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from bench.records import Record
+from bench.results.events import Events
 
 
 class Place(Record):
@@ -30,6 +31,15 @@ class PastBoard:
     names: Mapping[str, str] = field(default_factory=dict)
     """Player to name."""
 
+    def renamed(self, player: str, to: str) -> PastBoard:
+        """The board with another id of a player."""
+        def named(name: str) -> str:
+            return to if name == player else name
+
+        places = {named(name): place for name, place in self.places.items()}
+        names = {named(name): text for name, text in self.names.items()}
+        return PastBoard(self.version, self.judges, places, names)
+
 
 def past_board(data: bytes) -> PastBoard | None:
     """The board in a board.json; None if it is not one."""
@@ -47,3 +57,11 @@ def past_board(data: bytes) -> PastBoard | None:
     except ValueError:
         return None
     return PastBoard(version, tuple(judges), places, {player: name for player, name, *_ in rows})
+
+
+def past_events(data: bytes) -> Events:
+    """The events in a changes.json; none if it is not one."""
+    try:
+        return Events.model_validate_json(data)
+    except ValueError:
+        return Events()

@@ -41,7 +41,8 @@ def diff(
     Needs either --since or --against.
 
     --since compares the results folder with a commit, without checking anything out. It lists players that
-    were added, removed or rerun, with the reason for every changed record: prompt, parameters, model, judge.
+    were added, removed, renamed or rerun, with the reason for every changed record: prompt, parameters, model,
+    judge.
     It divides each move of a score or rank into causes: the player was rerun, other players were, players
     came or left, other judges count, or this program computes another number from the same evidence.
 
@@ -86,6 +87,7 @@ def diff_text(diff: BoardDiff) -> str:
     """The changes of a board as text."""
     since = f"{diff.since[:10]} ({diff.since_date[:10]}, {diff.since_title})"
     lines = [f"{diff.suite}, {diff.language}: since {since}"]
+    lines += [f"Renamed: {one.was} is now {one.player}" for one in diff.renamed]
     for change in diff.players:
         place = diff.added.get(change.player)
         lines.append(_player_line(change) + (f": {_place_text(place)}" if place else ""))

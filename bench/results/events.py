@@ -43,3 +43,10 @@ class Events(Record):
 
     schema_version: int = Field(default=SCHEMA_VERSION, ge=1, le=SCHEMA_VERSION)
     events: tuple[Event, ...] = ()
+
+    def renames_since(self, before: Events) -> list[tuple[str, str]]:
+        """Old and new id of each player renamed since ``before``, oldest first."""
+        known = len(before.events)
+        if self.events[:known] != before.events:
+            return []
+        return [(event.player, event.to) for event in self.events[known:] if event.to is not None]

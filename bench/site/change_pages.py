@@ -55,6 +55,7 @@ def lines(change: BoardChange) -> list[str]:
         told.append(f"Board published with {counted(len(change.added), 'player')}")
     told += _some([f"{plain(name)} added, {_rank(place)}" for name, place in change.added], "added")
     told += [f"{plain(name)} removed" for name in change.removed]
+    told += ["{} renamed: now {}".format(*map(plain, names)) for names in change.renamed]
     told += _some([f"{plain(name)}: {rerun_words(*counts)}" for name, *counts in change.rerun], "rerun")
     told += [f"Judge {plain(judge)} added" for judge in change.judges_added]
     told += [f"Judge {plain(judge)} removed" for judge in change.judges_removed]

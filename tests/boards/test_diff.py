@@ -10,10 +10,12 @@ import pytest
 from click.testing import CliRunner, Result
 
 from bench.boards.diff import board_diff
+from bench.boards.life import rename_player
 from bench.boards.loading import load_board
 from bench.boards.record_changes import why_conversation, why_judgement
 from bench.boards.versions import version_link
 from bench.cli import cli
+from bench.cli.diff import diff_text
 from bench.errors import UserError
 from bench.records import Call, Conversation, Judgement, sealed
 from bench.results import ResultsTree
@@ -106,6 +108,23 @@ def test_board_json_that_is_missing_or_damaged_leaves_the_records(
         "anna": {"others"},
         "boris": {"reruns"},
     }
+
+
+def test_player_that_was_renamed_is_the_same_player(evidence: Evidence) -> None:
+    for player, to in (("anna", "bea"), ("bea", "anna-2")):
+        rename_player(evidence.tree, SUITE, player, to, "A version came.")
+    replay(evidence, "boris", [5, 5], text="y" * 200)
+    diff = since(evidence)
+    assert [(one.was, one.player) for one in diff.renamed] == [("anna", "anna-2")]
+    assert [(change.player, change.change) for change in diff.players] == [("boris", "rerun")]
+    assert {move.player: set(move.causes) for move in diff.moves} == {
+        "anna-2": {"others"},
+        "boris": {"reruns"},
+    }
+    assert diff.added == {}
+    assert "Renamed: anna is now anna-2\n" in diff_text(diff)
+    play(evidence, "anna", [1, 1])
+    assert [change.change for change in since(evidence).players] == ["added", "rerun"]
 
 
 def test_other_version_of_the_suite_is_not_compared(evidence: Evidence) -> None:

@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 from bench.boards.history import BoardChange, board_history, history_of
+from bench.boards.life import rename_player
 from bench.results import ResultsTree
+from bench.site.change_pages import lines
 from tests.boards.conftest import commit, git, play, replay
 from tests.scores.evidence import LANGUAGE, SUITE, Evidence
 
@@ -37,6 +39,18 @@ def test_history_names_what_each_commit_did(evidence: Evidence) -> None:
     assert again.causes == ["players were rerun"]
     assert left.removed == ("Anna",)
     assert left.commit.title == "Anna left"
+
+
+def test_history_says_that_a_player_was_renamed(evidence: Evidence) -> None:
+    rename_player(evidence.tree, SUITE, "anna", "anna-2", "A version came.")
+    commit(evidence, "Anna renamed")
+    play(evidence, "clara", [5, 5])
+    commit(evidence, "Clara")
+    came, renamed, _ = history(evidence)
+    assert (renamed.renamed, renamed.added, renamed.removed) == ((("anna", "anna-2"),), (), ())
+    assert (renamed.rerun, renamed.moved) == ((), ())
+    assert lines(renamed) == ["anna renamed: now anna-2"]
+    assert (came.renamed, [name for name, _ in came.added]) == ((), ["Clara"])
 
 
 def test_history_does_not_compare_versions_and_names_judges(evidence: Evidence) -> None:
