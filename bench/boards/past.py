@@ -33,6 +33,7 @@ class PastBoard:
 
     def renamed(self, player: str, to: str) -> PastBoard:
         """The board with another id of a player."""
+
         def named(name: str) -> str:
             return to if name == player else name
 
