@@ -28,10 +28,12 @@ def check(form: str, where: Places) -> None:
         gc.enable()
     if form == "json":
         faults = [{"where": f.where, "fault": f.what, "hint": f.hint} for f in report.faults]
-        print_json({"files": report.files, "faults": faults})
+        print_json({"files": report.files, "faults": faults, "unchecked": report.unchecked})
     else:
         for fault in report.faults:
             click.echo(fault.line())
+        if report.unchecked:
+            click.echo(f"Not checked: {report.unchecked}.")
         click.echo(f"{report.files} files, {len(report.faults)} mistake{'s' * (len(report.faults) != 1)}")
     if report.faults:
         sys.exit(1)

@@ -41,10 +41,10 @@ def diff(
     Needs either --since or --against.
 
     --since compares the results folder with a commit, without checking anything out. It lists players that
-    were added, removed, renamed or rerun, with the reason for every changed record: prompt, parameters, model,
-    judge.
-    It divides each move of a score or rank into causes: the player was rerun, other players were, players
-    came or left, other judges count, or this program computes another number from the same evidence.
+    were added, removed, renamed or rerun, with the reason for every changed record: prompt, parameters,
+    model, judge. It divides each move of a score or rank into causes: the player was rerun, other players
+    were, players came or left, other judges count, or this program computes another number from the same
+    evidence.
 
     --against links two versions of a suite, and so does --since if the version has changed. The link is the
     mean shift of the scores of players that were run in both, on the scenes that both have. It needs at least

@@ -18,7 +18,7 @@ from bench.protocol_facts import facts_of
 from bench.protocols import protocol_for
 from bench.protocols.card_probes import probe_in
 from bench.run.rehearsal import rehearse, templates_key
-from bench.suites import Card, Situation, SuiteEntry, read_suite, suite_files
+from bench.suites import Card, Situation, Suite, SuiteEntry, read_suite, suite_files
 from bench.suites.drafts import UNFINISHED
 from bench.suites.layers import checked_language, entries_in, existing_layers, protocol_folders
 from bench.toml_entries import Entry, checked_id, entry_faults, located, read_tables, read_toml, unknown_name
@@ -38,6 +38,8 @@ class CheckReport:
 
     files: int = 0
     faults: list[CatalogError] = field(default_factory=list)
+    unchecked: str = ""
+    """What could not be checked, and why; empty if everything was."""
 
     def add(self, *faults: CatalogError) -> None:
         """Add faults; one that is known already, or has no line where the same file has one, is left out."""
@@ -69,6 +71,10 @@ def check_all(layers: Sequence[Path], models: Path) -> CheckReport:
     layers = existing_layers(layers)
     catalog = _check_catalog(models, report)
     named = _models_named(models)
+    if catalog is None:
+        which = "whether the judges of a suite are one model"
+        which = which if named else f"which models suites name, and {which}"
+        report.unchecked = f"{which} (correct {models} first)"
     protocols = protocol_folders(layers)
     for layer in layers:
         for path in sorted(layer.rglob("*.toml")):
@@ -298,18 +304,17 @@ def _check_suite(
 ) -> None:
     """Check what a suite and its protocol make of each language: items, options, judges, prompts.
 
-    ``rehearsed``: keys of templates that have been rendered; those of this suite are added.
+    ``catalog``: None if it is faulty; then any model may be named. ``rehearsed``: keys of templates that have
+    been rendered; those of this suite are added.
     """
     try:
         suite = read_suite(path, layers, check=False)
     except CatalogError as error:
         report.add(error)
         return
+    catalog = catalog or _stand_in(suite)
     for language in suite.scenes:
         try:
-            if catalog is None:
-                suite.language(language)
-                continue
             protocol = protocol_for(suite, language, catalog)
             protocol.check_apart(name for judge in suite.judges for name in protocol.judge_models(judge))
             if (key := templates_key(protocol)) not in rehearsed:
@@ -317,6 +322,13 @@ def _check_suite(
                 report.add_of_other_files(rehearse(protocol))
         except CatalogError as error:
             report.add_of_other_files([_in_file(fault, path) for fault in (error, *error.others)])
+
+
+def _stand_in(suite: Suite) -> Catalog:
+    """A catalogue with a model of its own for each name in ``suite``."""
+    provider = Provider(base_url="http://localhost")
+    models = {name: Model(provider="any", model=name, name=name) for name in ("any", *suite.model_names)}
+    return Catalog(suite.prompts, {"any": provider}, models)
 
 
 def _in_file(fault: CatalogError, path: Path) -> CatalogError:

@@ -276,11 +276,15 @@ class Suite:
             raise unknown_name(language, self.scenes, "language", f"suite {self.id}")
         return self.scenes[language]
 
+    @property
+    def model_names(self) -> tuple[str, ...]:
+        """The models that the suite names, in all roles."""
+        asking = self.entry.interrogator.models if self.entry.interrogator else ()
+        return (*self.entry.player.models, *asking, *self.entry.judge.models)
+
     def check_models(self, catalog: Catalog) -> None:
         """Raise CatalogError if the suite names a model that is not in the catalog."""
-        asking = self.entry.interrogator.models if self.entry.interrogator else ()
-        names = (*self.entry.player.models, *asking, *self.entry.judge.models)
-        check_known(names, catalog.models, "model", f"suite {self.id} and {catalog.path}")
+        check_known(self.model_names, catalog.models, "model", f"suite {self.id} and {catalog.path}")
 
 
 def load_suite(prompts: Prompts, name: str, *, check: bool = True) -> Suite:

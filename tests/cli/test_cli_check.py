@@ -46,7 +46,28 @@ def test_check_lists_every_fault_with_file_and_line(bench: Bench, tiny: Tiny) ->
         assert line in text, (line, text)
     assert ended.status == 1
     faults = json.loads(bench("check", "--format", "json", *tiny.options()).out)["faults"]
-    assert len(faults) == len(text.splitlines()) - 1
+    assert len(faults) == len(text.splitlines()) - 2  # what was not checked, and the sum
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "unchecked"),
+    [
+        ('provider = "plain"', 'provider = "plan"', "whether the judges of a suite are one model"),
+        ("[models.actor]", "[models.actor", "which models suites name, and whether the judges"),
+    ],
+)
+def test_suites_are_checked_while_the_catalogue_is_faulty(
+    bench: Bench, tiny: Tiny, old: str, new: str, unchecked: str
+) -> None:
+    edit(tiny.models, old, new)
+    edit(tiny.suite_file, "[player]", "[options]\nx = 1\n[player]")
+    (tiny.prompts / "pingpong_v2" / "player.jinja").write_text("{{ character.nam }}", encoding="utf-8")
+    ended = bench("check", *tiny.options())
+    assert "tiny.toml:10: unknown key" in ended.out, ended.out
+    assert ended.out.splitlines()[-2].startswith(f"Not checked: {unchecked}")
+    assert str(tiny.models) in ended.out.splitlines()[-2]
+    edit(tiny.suite_file, "[options]\nx = 1\n", "")
+    assert "player.jinja:1: cannot be rendered" in bench("check", *tiny.options()).out
 
 
 def test_a_fault_that_the_protocol_of_a_suite_finds_has_file_and_line(tiny: Tiny) -> None:
