@@ -15,7 +15,7 @@ from bench.errors import CatalogError
 from bench.protocols import protocol_for
 from bench.protocols.base import Estimate
 from bench.protocols.comparing import Comparer
-from bench.records import Cell, sha256_of
+from bench.records import sha256_of
 from bench.results import ResultsTree
 from bench.results.comparison_records import Comparison
 from bench.results.comparisons import pair_of
@@ -197,19 +197,7 @@ class CompareJob:
             talk = self.evidence.talks.get((name, slot))
             if talk is None or not talk.complete:
                 return None
-        cells = [
-            Cell(
-                suite=protocol.suite.id,
-                version=protocol.suite.entry.version,
-                protocol=protocol.name,
-                language=protocol.language,
-                player=name,
-                character=slot[0],
-                situation=slot[1],
-                repeat=slot[2],
-            )
-            for name in pair_of(one, other)
-        ]
+        cells = [protocol.cell(name, *slot) for name in pair_of(one, other)]
         anew = anew or self.part.retry_failed or self.part.refresh_stale
         return CompareWork((cells[0], cells[1]), judge, anew)
 

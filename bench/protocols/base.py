@@ -216,10 +216,8 @@ class Protocol(Calls, ABC):
                 seed=(number,) if self.facts.compared_answers or number > 1 else (),
                 sounds=sounds,
             )
-            replies += [(self.call_record(t, attempt), t.reply.text) for attempt, t in enumerate(tries, 1)]
-            fault = failure_of("judge", len(tries), tries[-1])
-            if fault is not None and tries[-1].fault:  # the judgement keeps all replies anyway
-                fault = fault.model_copy(update={"raw": None})
+            replies += self.replies(tries)
+            fault = failure_of("judge", len(tries), tries[-1], kept=True)
             readings.append(tries[-1].value or Reading(failure=fault))
             if fault is not None:
                 break
@@ -241,29 +239,16 @@ class Protocol(Calls, ABC):
                 fingerprint=self.judgement_fingerprint(conversation, judge, sha256),
                 conversation_sha256=sha256,
                 mode=self.judge_mode(),
-                status="ok" if reading.failure is None else "failed",
-                turns=reading.turns,
-                repairs=reading.repairs,
                 raw=tuple(text for _, text in replies),
                 calls=tuple(call for call, _ in replies),
-                failure=reading.failure,
+                **reading.fields(),
             )
         )
 
     @classmethod
     def reread(cls, judgement: Judgement, conversation: Conversation) -> Judgement:
         """``judgement`` with its raw replies re-parsed; equal if nothing changed."""
-        reading = cls.verdict_in(judgement, conversation)
-        return sealed(
-            judgement.model_copy(
-                update={
-                    "status": "ok" if reading.failure is None else "failed",
-                    "turns": reading.turns,
-                    "repairs": reading.repairs,
-                    "failure": reading.failure,
-                }
-            )
-        )
+        return sealed(judgement.model_copy(update=cls.verdict_in(judgement, conversation).fields()))
 
     @classmethod
     def verdict_in(cls, judgement: Judgement, conversation: Conversation) -> Reading:
@@ -298,18 +283,24 @@ class Protocol(Calls, ABC):
 
     def cells(self, player: str) -> list[Cell]:
         """Every cell of a player, characters first."""
-        return [
-            Cell(
-                suite=self.suite.id,
-                version=self.suite.entry.version,
-                protocol=self.name,
-                language=self.language,
-                player=player,
-                character=character,
-                situation=situation,
-            )
-            for character, situation in self.scenes.pairs
-        ]
+        return [self.cell(player, *scene) for scene in self.scenes.pairs]
+
+    def cell(self, player: str, character: str, situation: str, repeat: int = 1) -> Cell:
+        """A cell of the suite."""
+        return Cell(
+            suite=self.suite.id,
+            version=self.suite.entry.version,
+            protocol=self.name,
+            language=self.language,
+            player=player,
+            character=character,
+            situation=situation,
+            repeat=repeat,
+        )
+
+    def answer_tokens(self, usual: int) -> int:
+        """Assumed length of a player's answer, for estimates; ``usual``: if nothing limits it."""
+        return min(usual, int(self.suite.entry.player.sampling.max_tokens or usual))
 
     # Fingerprints
 
@@ -376,6 +367,13 @@ def _answer(read: ReadVerdict, number: int, text: str) -> Reading:
 def _repeat_input(cell: Cell) -> dict[str, JsonValue]:
     """The repeat's number as a fingerprint's input; nothing for the first sample."""
     return {"repeat": cell.repeat} if cell.repeat > 1 else {}
+
+
+def text_schema(limit: int | None, least: int | None = None) -> JsonSchema:
+    """JSON Schema of a string of up to ``limit`` characters, if the provider enforces that."""
+    if limit is None:
+        return {"type": "string"}
+    return {"type": "string", **({} if least is None else {"minLength": least}), "maxLength": limit}
 
 
 def strict_object(properties: JsonSchema) -> JsonSchema:

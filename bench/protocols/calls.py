@@ -108,8 +108,8 @@ def ended_as(reply: Reply) -> str:
     return reply.detail or f"the call ended as {reply.outcome}"
 
 
-def failure_of(role: Role, turn: int, last: Try[T]) -> Failure | None:
-    """Why the last of several tries failed; None if it succeeded."""
+def failure_of(role: Role, turn: int, last: Try[T], *, kept: bool = False) -> Failure | None:
+    """Why the last of several tries failed; None if it succeeded. ``kept``: the record keeps all replies."""
     if last.value is not None:
         return None
     return Failure(
@@ -118,7 +118,7 @@ def failure_of(role: Role, turn: int, last: Try[T]) -> Failure | None:
         outcome="parse_error" if last.fault else last.reply.outcome,
         filtered=last.reply.filtered,
         reason=last.fault or ended_as(last.reply),
-        raw=last.reply.text or None,
+        raw=None if kept and last.fault else last.reply.text or None,
     )
 
 
@@ -229,6 +229,10 @@ class Calls:
             "system_extra": entry.system_extra,
             **{key: fact for key, fact in local.items() if fact},
         }
+
+    def replies(self, tries: Sequence[Try[T]]) -> list[tuple[Call, str]]:
+        """The record of each call with its raw reply."""
+        return [(self.call_record(made, attempt), made.reply.text) for attempt, made in enumerate(tries, 1)]
 
     def call_record(self, made: Try[T], turn: int, raw: str | None = None) -> Call:
         """The record of a call."""

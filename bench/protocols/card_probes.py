@@ -187,9 +187,8 @@ class CardProbes(ItemProtocol[Probe]):
         tries = await self.ask_until_read(
             "judge", models[0], conversation, [prompt], read_decision, ask, schema=schema
         )
-        replies = [(self.call_record(t, attempt), t.reply.text) for attempt, t in enumerate(tries, 1)]
         decided = tries[-1].value or Reading(failure=failure_of("judge", len(tries), tries[-1]))
-        return self.judgement_of(conversation, judge, decided, replies)
+        return self.judgement_of(conversation, judge, decided, self.replies(tries))
 
     def judge_prompt(self, conversation: Conversation, number: int) -> str:
         patterns = Patterns.of(conversation)
@@ -213,7 +212,7 @@ class CardProbes(ItemProtocol[Probe]):
         return read_decision(text)
 
     def estimate(self, cell: Cell) -> Mapping[Role, Estimate]:
-        answer = min(ANSWER_TOKENS, int(self.suite.entry.player.sampling.max_tokens or ANSWER_TOKENS))
+        answer = self.answer_tokens(ANSWER_TOKENS)
         messages: list[Message] = []
         prompts = 0
         for text in self.item(cell).messages:

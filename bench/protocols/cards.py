@@ -12,7 +12,7 @@ from pydantic import JsonValue
 
 from bench.chat.requests import estimated_tokens
 from bench.errors import CatalogError
-from bench.protocols.base import Estimate, Protocol, Talk
+from bench.protocols.base import Estimate, Protocol, Talk, text_schema
 from bench.protocols.calls import Ask, JsonSchema, failure_of
 from bench.records import Cell, Conversation, Criterion, Message, Scene
 from bench.suites import Card, Situation
@@ -142,7 +142,7 @@ class CardProtocol(Protocol):
         """Expected lengths of a cell's messages."""
         entry = self.suite.entry
         turns = self.turns(cell)
-        answer = min(ANSWER_TOKENS, int(entry.player.sampling.max_tokens or ANSWER_TOKENS))
+        answer = self.answer_tokens(ANSWER_TOKENS)
         user = min(60, entry.limits.utterance // 3)
         history = turns * (turns - 1) // 2 * (user + answer)
         lore = sum(estimated_tokens(entry.content) for entry in self.scene(cell)[0].lorebook)
@@ -167,17 +167,14 @@ def card_facts(card: Card, fields: frozenset[str] = PLAYED | {"summary"}) -> dic
     return card.model_dump(include={*fields, "lorebook"} if card.lorebook else set(fields))
 
 
-def utterance_property(limit: int | None) -> JsonSchema:
-    """JSON Schema of a user's message of up to ``limit`` characters."""
-    text: JsonSchema = {"type": "string"}
-    return text if limit is None else text | {"minLength": 1, "maxLength": limit}
+def declared_facts(card: Card) -> dict[str, JsonValue]:
+    """What a card declares for those who check it."""
+    return card.model_dump(include={"facts", "secrets", "unknown", "boundaries"})
 
 
 def rating_properties(criteria: Sequence[Criterion], limit: int | None) -> JsonSchema:
     """JSON Schemas of what is said of one answer, by key; each reason has up to ``limit`` characters."""
-    reason: JsonSchema = {"type": "string"}
-    if limit is not None:
-        reason["maxLength"] = limit
+    reason = text_schema(limit)
     entry: JsonSchema = {"is_refusal_explanation": reason, "is_refusal": {"type": "boolean"}}
     for criterion in criteria:
         entry[f"{criterion.name}_explanation"] = reason

@@ -12,9 +12,10 @@ from bench.chat.requests import estimated_tokens
 from bench.errors import CatalogError
 from bench.prompts import PromptSet, declared_by, shown_card
 from bench.protocol_facts import ProtocolFacts, facts_of
-from bench.protocols.base import Estimate, Protocol, strict_object
-from bench.protocols.calls import READABLE, Ask, JsonSchema, failure_of, read_whole
-from bench.protocols.cards import card_facts
+from bench.protocols.base import Estimate, Protocol, strict_object, text_schema
+from bench.protocols.calls import Ask, JsonSchema, failure_of
+from bench.protocols.cards import card_facts, declared_facts
+from bench.protocols.verdicts import first_readable
 from bench.records import (
     Call,
     Conversation,
@@ -25,7 +26,6 @@ from bench.records import (
     sealed,
     sha256_of,
 )
-from bench.replies import ReplyFault
 from bench.replies.margins import REFUSAL_REASON, REFUSALS, WIDEST, Margins, margins
 from bench.results.comparison_records import Comparison, OrderVerdict
 from bench.suites import Card, Suite
@@ -85,7 +85,7 @@ class Comparer:
     def schema(self, judge: str) -> JsonSchema:
         """JSON Schema of the judge's reply."""
         limit = self.protocol.limit_for(judge, self.protocol.suite.entry.limits.reason)
-        text: JsonSchema = {"type": "string"} | ({} if limit is None else {"maxLength": limit})
+        text = text_schema(limit)
         keys: JsonSchema = {REFUSAL_REASON: text}
         for name in REFUSALS:
             keys[name] = {"type": "boolean"}
@@ -108,7 +108,7 @@ class Comparer:
                 "protocol": self.protocol.name,
                 "judge": self.protocol.model_facts("judge", judge),
                 "card": card_facts(card),
-                "declared": card.model_dump(include={"facts", "secrets", "unknown", "boundaries"}),
+                "declared": declared_facts(card),
                 "reason_limit": self.protocol.suite.entry.limits.reason,
             }
         return self._known[judge, character]
@@ -157,12 +157,9 @@ class Comparer:
             schema=self.schema(judge),
             seed=("against", second.player),
         )
-        calls = tuple(self.protocol.call_record(t, attempt) for attempt, t in enumerate(tries, 1))
-        raw = tuple(t.reply.text for t in tries)
-        fault = failure_of("judge", len(tries), tries[-1])
-        if fault is not None and tries[-1].fault:  # the verdict keeps all replies anyway
-            fault = fault.model_copy(update={"raw": None})
-        return _verdict(tries[-1].value, fault, raw, calls)
+        found = tries[-1].value or failure_of("judge", len(tries), tries[-1], kept=True)
+        calls, raw = zip(*self.protocol.replies(tries), strict=True)
+        return _verdict(found, raw, calls)
 
     def estimate(self, pair: Pair) -> Estimate:
         """Expected calls and tokens of one comparison, both orders."""
@@ -174,21 +171,10 @@ class Comparer:
         return (len(self._criteria) + 1) * (min(60, self.protocol.suite.entry.limits.reason // 4) + 15)
 
 
-def _verdict(
-    found: Margins | None, failure: Failure | None, raw: tuple[str, ...], calls: tuple[Call, ...]
-) -> OrderVerdict:
-    if found is None:
-        return OrderVerdict(status="failed", raw=raw, calls=calls, failure=failure)
-    return OrderVerdict(
-        status="ok",
-        margins=found.margins,
-        reasons=found.reasons,
-        refusals=found.refusals,
-        refusal_reason=found.refusal_reason,
-        repairs=found.repairs,
-        raw=raw,
-        calls=calls,
-    )
+def _verdict(found: Margins | Failure | None, raw: tuple[str, ...], calls: tuple[Call, ...]) -> OrderVerdict:
+    if isinstance(found, Margins):
+        return OrderVerdict(status="ok", **vars(found), raw=raw, calls=calls)
+    return OrderVerdict(status="failed", raw=raw, calls=calls, failure=found)
 
 
 def reread_comparison(record: Comparison) -> Comparison:
@@ -203,18 +189,10 @@ def reread_comparison(record: Comparison) -> Comparison:
 
 
 def _reread(verdict: OrderVerdict, criteria: Sequence[str]) -> OrderVerdict:
-    """The verdict that the raw replies hold: the first readable one, as when it was asked for."""
-    for attempt, (call, text) in enumerate(zip(verdict.calls, verdict.raw, strict=False), 1):
-        if call.outcome not in READABLE and not (call.outcome == "empty" and text):
-            continue
-        try:
-            found = read_whole(partial(margins, criteria=criteria), text, call.outcome)
-        except ReplyFault as error:
-            if attempt == len(verdict.calls) and call.outcome in READABLE:
-                fault = Failure(role="judge", turn=attempt, outcome="parse_error", reason=error.fault)
-                again = _verdict(None, fault, verdict.raw, verdict.calls)
-                return verdict if again == verdict else again
-        else:
-            again = _verdict(found, None, verdict.raw, verdict.calls)
-            return verdict if again == verdict else again
-    return verdict
+    """The verdict that the raw replies hold; ``verdict`` itself if that is the same."""
+    replies = list(zip(verdict.calls, verdict.raw, strict=False))
+    found = first_readable(replies, partial(margins, criteria=criteria))
+    if found is None:
+        return verdict
+    again = _verdict(found, verdict.raw, verdict.calls)
+    return verdict if again == verdict else again

@@ -16,7 +16,7 @@ from pydantic import Field, JsonValue, StringConstraints, model_validator
 from bench.chat.requests import estimated_tokens
 from bench.items import Item
 from bench.protocol_facts import answer_orders, facts_of
-from bench.protocols.base import Estimate, Talk, strict_object
+from bench.protocols.base import Estimate, Talk, strict_object, text_schema
 from bench.protocols.calls import Ask, JsonSchema
 from bench.protocols.items import ItemProtocol
 from bench.protocols.verdicts import Reading
@@ -194,7 +194,7 @@ class HumanLikeness(ItemProtocol[LikenessItem]):
         item = self.item(cell)
         entry = self.suite.entry
         orders = self.options.orders
-        answer = min(ANSWER_TOKENS, int(entry.player.sampling.max_tokens or ANSWER_TOKENS))
+        answer = self.answer_tokens(ANSWER_TOKENS)
         playing = estimated_tokens(self._player_prompt(item)) + estimated_tokens(item.history[-1].content)
         judging = estimated_tokens(self._judge_prompt(item, (1, 2, 3), "")) + answer
         analysis = min(ANALYSIS_TOKENS, entry.limits.reason // 4)
@@ -218,12 +218,11 @@ def verdict_schema(limit: int | None) -> JsonSchema:
     if limit is None:
         names: list[JsonValue] = [named(band) for band in FACTS.bands]
         band: JsonSchema = {"type": "string", "enum": names}
-        return strict_object({"analysis": {"type": "string"}, "band": band, "score": {"type": "integer"}})
-    analysis: JsonSchema = {"type": "string", "maxLength": limit}
+        return strict_object({"analysis": text_schema(limit), "band": band, "score": {"type": "integer"}})
     each: list[JsonValue] = [
         strict_object(
             {
-                "analysis": analysis,
+                "analysis": text_schema(limit),
                 "band": {"const": named((low, high))},
                 "score": {"type": "integer", "enum": list(range(low, high + 1))},
             }

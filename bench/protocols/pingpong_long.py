@@ -16,7 +16,7 @@ from bench.catalog import Catalog
 from bench.chat.requests import estimated_tokens
 from bench.errors import CatalogError
 from bench.protocol_facts import facts_of
-from bench.protocols.base import Estimate
+from bench.protocols.base import Estimate, text_schema
 from bench.protocols.calls import ASKS, JsonSchema
 from bench.protocols.pingpong_v2 import PingPongV2, verdict_schema
 from bench.protocols.verdicts import Reading
@@ -130,9 +130,7 @@ class PingPongLong(PingPongV2):
         limit, flaws = self.limit_for(judge, self.suite.entry.limits.reason), self.suite.entry.judge.flaws
         schema = verdict_schema(len(turns), self.facts.criteria, limit, first=turns.start, flaws=flaws)
         if more:
-            text: JsonSchema = {"type": "string"}
-            if limit is not None:
-                text |= {"minLength": 1, "maxLength": self.options.summary}
+            text = text_schema(self.limit_for(judge, self.options.summary), 1)
             scores = schema["properties"]
             assert isinstance(scores, dict)
             schema |= {"properties": {**scores, "summary": text}, "required": ["scores", "summary"]}

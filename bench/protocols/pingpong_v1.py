@@ -17,9 +17,9 @@ from bench.chat.requests import estimated_tokens
 from bench.errors import CatalogError
 from bench.prompts import shown_card
 from bench.protocol_facts import facts_of
-from bench.protocols.base import Estimate, Talk, strict_object
+from bench.protocols.base import Estimate, Talk, strict_object, text_schema
 from bench.protocols.calls import READABLE, Ask, JsonSchema, read_whole
-from bench.protocols.cards import CardProtocol, card_facts, rating_properties, utterance_property
+from bench.protocols.cards import CardProtocol, card_facts, rating_properties
 from bench.protocols.verdicts import Reading
 from bench.records import Call, Cell, Conversation, Failure, Judgement, Message, Role, TurnVerdict
 from bench.replies import Rating, ReplyFault, rating, utterance
@@ -173,5 +173,5 @@ def ratings_in(conversation: Conversation) -> Reading:
 
 def reply_schema(utterance: int | None, reason: int | None, *, rate: bool, more: bool) -> JsonSchema:
     """JSON Schema of an interrogator's reply; its strings are limited to these numbers of characters."""
-    message: JsonSchema = {"next_utterance": utterance_property(utterance)} if more else {}
+    message: JsonSchema = {"next_utterance": text_schema(utterance, 1)} if more else {}
     return strict_object((rating_properties(CRITERIA, reason) if rate else {}) | message)

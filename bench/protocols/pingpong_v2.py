@@ -17,9 +17,9 @@ from bench.chat.requests import estimated_tokens
 from bench.errors import CatalogError
 from bench.prompts.flaws import REQUEST
 from bench.protocol_facts import facts_of
-from bench.protocols.base import Estimate, Talk, strict_object
+from bench.protocols.base import Estimate, Talk, strict_object, text_schema
 from bench.protocols.calls import Ask, JsonSchema
-from bench.protocols.cards import CardProtocol, card_facts, rating_properties, utterance_property
+from bench.protocols.cards import CardProtocol, card_facts, declared_facts, rating_properties
 from bench.protocols.verdicts import Reading, ReadVerdict
 from bench.records import Cell, Conversation, Criterion, JudgeMode, Message, Role
 from bench.replies import Utterance, utterance, verdict
@@ -97,7 +97,7 @@ class PingPongV2(CardProtocol):
             "reason_limit": self.suite.entry.limits.reason,
         }
         if self.prompts.reads("judge", "declared"):  # the first template does not
-            inputs["declared"] = card.model_dump(include={"facts", "secrets", "unknown", "boundaries"})
+            inputs["declared"] = declared_facts(card)
         if (mode := self.judge_mode()) is not None:
             inputs |= {"mode": mode.plain(), "flaws": self.flaws_request()}
         return inputs
@@ -202,7 +202,7 @@ class PingPongV2(CardProtocol):
 
 def utterance_schema(limit: int | None) -> JsonSchema:
     """JSON Schema of an interrogator's reply, a message of up to ``limit`` characters."""
-    return strict_object({"next_utterance": utterance_property(limit)})
+    return strict_object({"next_utterance": text_schema(limit, 1)})
 
 
 def verdict_schema(
@@ -228,7 +228,7 @@ def verdict_schema(
 
 def _flaws_property(limit: int | None) -> JsonSchema:
     """JSON Schema of a list of flaws; each quotation has up to ``limit`` characters."""
-    quote: JsonSchema = {"type": "string"} if limit is None else {"type": "string", "maxLength": limit}
-    flaw = strict_object({"flaw": {"type": "string", "enum": list(FLAWS)}, "quote": quote})
+    name: JsonSchema = {"type": "string", "enum": list(FLAWS)}
+    flaw = strict_object({"flaw": name, "quote": text_schema(limit)})
     most: JsonSchema = {} if limit is None else {"maxItems": len(FLAWS)}
     return {"type": "array", "items": flaw, **most}

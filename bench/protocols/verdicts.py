@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from bench.protocol_facts import ProtocolFacts
 from bench.protocols.calls import READABLE, read_whole
 from bench.records import Call, Failure, Judgement, TurnVerdict
 from bench.replies import ReplyFault
 from bench.replies.faults import in_order
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -21,6 +24,11 @@ class Reading:
     failure: Failure | None = None
     summary: str = ""
     """The conversation so far in the judge's words, where it sees a part at a time."""
+
+    def fields(self) -> dict[str, Any]:
+        """The fields of a judgement that say what was read."""
+        status = "ok" if self.failure is None else "failed"
+        return {"status": status, "turns": self.turns, "repairs": self.repairs, "failure": self.failure}
 
 
 ReadVerdict = Callable[[str, int], Reading]
@@ -69,13 +77,21 @@ def _by_question(judgement: Judgement) -> Iterator[list[tuple[Call, str]]]:
 
 
 def _reread_question(replies: list[tuple[Call, str]], number: int, read: ReadVerdict) -> Reading | None:
+    found = first_readable(replies, lambda reply: read(reply, number))
+    return Reading(failure=found) if isinstance(found, Failure) else found
+
+
+def first_readable(replies: Sequence[tuple[Call, str]], read: Callable[[str], T]) -> T | Failure | None:
+    """The first readable of several replies to one question, as when it was asked for; or why there is none.
+
+    None if calls failed, such as by a lost connection.
+    """
     for attempt, (call, text) in enumerate(replies, 1):
         if call.outcome not in READABLE and not (call.outcome == "empty" and text):
             continue
         try:
-            return read_whole(lambda reply: read(reply, number), text, call.outcome)
+            return read_whole(read, text, call.outcome)
         except ReplyFault as error:
             if attempt == len(replies) and call.outcome in READABLE:
-                fault = Failure(role="judge", turn=attempt, outcome="parse_error", reason=error.fault)
-                return Reading(failure=fault)
+                return Failure(role="judge", turn=attempt, outcome="parse_error", reason=error.fault)
     return None
