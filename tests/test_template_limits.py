@@ -119,6 +119,8 @@ ATTACKS = [
     "{{ ''.__class__.__mro__ }}",
     "{{ '{0.__class__}'.format(1) }}",
     "{{ [].append(1) }}",
+    "{{ 'abc abc' | truncate(2, true, 'xxxx') }}",
+    "{{ [[[[]]]] * 1000000 }}",
 ]
 
 

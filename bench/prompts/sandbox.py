@@ -97,14 +97,15 @@ _METER: ContextVar[_Meter] = ContextVar("meter")
 
 
 def _size(value: object, most: int) -> int:
-    """Characters, digits and entries in ``value``, counted until there are more than ``most``.
+    """Characters, digits and entries in ``value``, counted until there are more than ``most``. A list or the
+    like takes as long as an operation.
 
     Every call of a model renders prompts, so the usual types come first: abstract ones are slow to check.
     """
     size, stack = 0, [value]
     while stack and size <= most:
         item = stack.pop()
-        size += 1
+        size += 1 if isinstance(item, (str, int)) else STEP
         if isinstance(item, (str, bytes, range)):
             size += len(item)
         elif isinstance(item, int):
@@ -200,6 +201,8 @@ class Sandbox(ImmutableSandboxedEnvironment):
             text = template.render(variables)
         except (RecursionError, MemoryError):
             raise TemplateRuntimeError("the template calls itself too often") from None
+        except AssertionError as error:  # by which some filters refuse their arguments
+            raise TemplateRuntimeError(str(error)) from None
         finally:
             _METER.reset(token)
         assert isinstance(text, str)
