@@ -33,7 +33,7 @@ _CREDENTIAL = re.compile(
 _MARKS = ("&", "%", *(f"\\{code}" for code in "uUxX01234567"))
 """Every escaped form that has letters or digits of its own begins with one of these."""
 _BREAKS = ("\\n", "\\r", "\\t")
-_SEPARATORS = " \t\n\r\"'`+,:>|*-._"
+_SEPARATORS = " \t\n\r\"'`+,:>|*-._/~;()[]{}"
 _LOWER = bytes(range(256)).lower()
 _SPREAD = bytes(code for code in range(128) if not chr(code).isalnum())
 """What :func:`_close` drops from ASCII text."""
@@ -42,7 +42,7 @@ _BLANK = (
     r"\ufe00-\ufe0f\ufeff\U000e0000-\U000e01ef"
 )
 """Spaces, controls and invisible characters, for a regular expression."""
-_BETWEEN = rf"(?:[{re.escape(_SEPARATORS)}{_BLANK}]|(?-i:\\[nrt])){{0,8}}"
+_BETWEEN = rf"(?:[{re.escape(_SEPARATORS)}{_BLANK}]|(?-i:\\[nrt\n])){{0,8}}"
 """What may stand between the characters of a secret that is spread out."""
 
 _KEY_SHAPES = re.compile(
@@ -254,7 +254,8 @@ def _escapes(char: str) -> str:
     names = [re.escape(name.rstrip(";")) for name, text in html5.items() if text == char and name[-1] == ";"]
     entity = "|".join([f"#0*{code}", f"#[xX]0*(?i:{code:x})", *names])
     octets = "".join(f"%(?:25)*(?i:{octet:02x})" for octet in char.encode())
-    slashes = r"\\*" if char in "/\"'\\" else ""
+    slashes = "" if char.isalnum() else r"\\*"  # of JSON, Markdown and TeX
+    plain = f"[{plain}‐‑‒–—−]" if char == "-" else plain
     coded = rf"u(?i:{code:04x})|[ux]\{{0*(?i:{code:x})\}}|U(?i:{code:08x})"
     coded += rf"|x(?i:{code:02x})|0?{code:03o}" if code < 256 else ""
     return rf"(?:&(?:amp;)*(?:{entity});?|{octets}|\\+(?:{coded})|{slashes}{plain})"

@@ -52,6 +52,10 @@ FORMS = {
     "named entities": KEY.replace("/", "&sol;").replace("+", "&plus;").replace("=", "&equals;"),
     "percent": quote(KEY, safe=""),
     "every byte": "".join(f"%{octet:02x}" for octet in KEY.encode()),
+    "Markdown": "".join(char if char.isalnum() else f"\\{char}" for char in KEY),
+    "lines": KEY[:8] + "\\\n" + KEY[8:],
+    "brackets": "".join(f"[{char}]" for char in KEY)[1:-1],
+    "slashes between": "/".join(KEY),
     "percent twice": quote(quote(KEY, safe=""), safe=""),
 }
 
