@@ -73,10 +73,15 @@ def read_whole(read: Callable[[str], T], text: str, outcome: Outcome) -> T:
 
     Raises ReplyFault; also if it was cut off in what follows its JSON, where the model may have revised it.
     """
-    value = read(text)
-    if outcome == "length" and goes_on(text):
-        raise ReplyFault("truncated", "The reply breaks off in text after its JSON.")
-    return value
+    try:
+        value = read(text)
+    except ReplyFault as fault:
+        if outcome != "length" or fault.kind != "contradiction" or not goes_on(text):
+            raise
+    else:
+        if outcome != "length" or not goes_on(text):
+            return value
+    raise ReplyFault("truncated", "The reply breaks off in text after its JSON.")
 
 
 def tried(request: ChatRequest, reply: Reply, read: Callable[[str], T]) -> Try[T]:

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from bench.replies.decode import MAX_DEPTH, MAY_HOLD_SURROGATES, Decoded, cleaned, strictly
-from bench.replies.faults import ReplyFault, shown
+from bench.replies.faults import FaultKind, ReplyFault, shown
 from bench.replies.later import Later
 from bench.replies.mending import mended
 from bench.replies.reasoning import MARKERS, QUOTES, Separated, answer_start, bare, last_closing
@@ -228,8 +228,8 @@ def _bind(text: str, scanned: Scan, start: int, wanted: Wanted) -> JsonReply:
             ):
                 raise ReplyFault("bad_json", "The reply goes on after the JSON with more of it.")
             data, slug = accepted
-            if _in_doubt(text, scanned, span, wanted, data):
-                raise ReplyFault("bad_json", "The reply changes or quotes its JSON in what follows.")
+            if doubt := _in_doubt(text, scanned, span, wanted, data):
+                raise ReplyFault(doubt, "The reply changes or quotes its JSON in what follows.")
             repairs = {*decoded.repairs, *_repairs_around(text, scanned, start)}
             if slug:
                 repairs.add(slug)
@@ -252,26 +252,24 @@ def _bind(text: str, scanned: Scan, start: int, wanted: Wanted) -> JsonReply:
     raise ReplyFault("no_json", f"The reply holds no JSON object. {wanted.missing}")
 
 
-def _in_doubt(text: str, scanned: Scan, span: Span, wanted: Wanted, data: dict[str, Any]) -> bool:
-    """Whether something else than ``data`` may be meant: what follows changes one of its numbers,
-    or an earlier value would do and this one is a quotation in a sentence."""
+def _in_doubt(text: str, scanned: Scan, span: Span, wanted: Wanted, data: dict[str, Any]) -> FaultKind | None:
+    """Why something else than ``data`` may be meant: what follows changes one of its numbers, or an earlier
+    value would do and this one is a quotation in a sentence."""
     readable = [s for s in scanned.spans[-MAX_TRIED:] if s.closed and s.height <= MAX_DEPTH]
     given = numbers_in(data, wanted.known)
     if given and takes_back(outside(text, scanned, span.end), given, wanted.known):
-        return True
+        return "contradiction"
     for other in (s for s in readable if s.start >= span.end) if given else ():
         decoded = strictly(text[other.start : other.end])
         if decoded and differs(decoded.data, given, wanted.known):
-            return True
+            return "contradiction"
     before, after = text[span.start - 1 : span.start], text[span.end : span.end + 1]
     line = text[: span.start].rpartition("\n")[2].strip(), text[span.end :].partition("\n")[0]
     quoted = (before + after in QUOTES and text[span.start - 2 : span.start] != "``") or (
         line[0] and any(map(str.isalnum, line[1]))
     )
-    earlier = (s for s in readable if s.end <= span.start)
-    return bool(quoted) and any(
-        found and wanted.accept(found.data) for found in (strictly(text[s.start : s.end]) for s in earlier)
-    )
+    earlier = (strictly(text[s.start : s.end]) for s in readable if quoted and s.end <= span.start)
+    return "bad_json" if any(found and wanted.accept(found.data) for found in earlier) else None
 
 
 def _continues(rest: str, until_stray: str) -> bool:
