@@ -33,7 +33,8 @@ FINISH_REASONS: dict[Ending, str] = {
         end_of_sequence end_of_message end_id im_end eot eot_id end finish finished complete completed
         normal final success succeeded word natural done tool_calls tool_call tool_use function_call
         function_calls stop_sequence_reached stop_reached eos_reached
-        stopped stop_str s
+        stopped stop_str s stop_hit natural_stop end_of_sequence_token eos_token_found stopped_eos
+        stopped_word finished_stopped completion ended
     """,
     "length": """
         length max_tokens max_length max_output max_output_tokens max_completion_tokens max_new_tokens
@@ -41,12 +42,13 @@ FINISH_REASONS: dict[Ending, str] = {
         context_length_exceeded context_length_reached context_window_exceeded max_context
         max_context_length max_predicted_tokens_reached token_limit token_limit_reached limit error_limit
         truncated truncated_final output_limit length_limit num_predict max_generation_tokens
-        tokens_exhausted token_budget_exhausted
+        tokens_exhausted token_budget_exhausted stopped_limit length_capped finished_length_capped size_limit
     """,
     "filtered": """
         content_filter content_filtered contentfilter sensitive refusal refused safety recitation language
         prohibited_content blocklist blacklist spii guardrail guardrail_intervened model_armor error_toxic
         flagged moderation censored image_safety jailbreak nsfw copyright risk_control
+        escalation hate denied block
     """,
     "broken": """
         error errored failed failure abort aborted cancel cancelled canceled user_cancel user_stopped
@@ -63,13 +65,14 @@ STEMS: dict[Ending, str] = {
         filter safety sensitive prohibit blocked blocklist moderat guardrail polic refus toxic recitation
         unsafe harm censor violat inspection illegal inappropriate offensive profan sexual violence
         hate_speech nsfw disallow forbidden risk compliance banned suppress redact withheld interven
-        security privacy pii 敏感 违规 审核
+        security privacy pii 敏感 违规 审核 安全 过滤 拒绝
     """,
     "broken": """
         error fail abort rate_limit timeout timed_out time_out deadline cancel interrupt unavailable overload
         insufficient exhausted malformed disconnect connection network gateway crash killed preempt evict
         exception out_of_memory shutdown quota terminated halted stalled dropped dead died retry time_limit
         capacity busy kill expired no_response incomplete_stream lost
+        incomplete_read eof try_again 错误 失败 异常 超时 中断
     """,
     "length": """
         max_token max_length max_context max_seq context_window context_length context_limit num_ctx

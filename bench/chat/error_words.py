@@ -17,7 +17,7 @@ FILTER_CODES = Later(
     r"|responsible_?ai|data_?inspection|invalid_prompt|flagged|safety(?!_settings|_identifier)|sensitive"
     r"|risk_?(control|detect)|policy_violation|prohibited|guardrail|censor|unsafe|blocklist|jailbreak"
     r"|recitation"
-    r"|(content|prompt|input|output|request|response|message|answer|completion)_blocked|usage_policy"
+    r"|(content|prompt|input|output|request|response|message|answer|completion|policy)_blocked|usage_policy"
     r"|moderation\b|illegal_(detect|content|text)|content_?risk|\b(1301|1026|1027|10013|10014|10019)\b"
     # The numbers: Zhipu; MiniMax, input and answer; iFlytek, input, answer and either.
 )
@@ -60,6 +60,8 @@ FILTER_WORDS = Later(
     r"|недопустим\w* (содерж|контент)|нарушает (правила|политику)|запрещ[её]нн\w* (содерж|контент|тем)"
     r"|(заблокирован|отклон[её]н)\w*[^.]{0,30}(фильтр|модерац|цензор|безопасност)|contenu inapproprié"
     r"|pol[ií]tica de conten|contenido (inapropiado|prohibido)|inhaltsfilter|inhaltsrichtlinie"
+    r"|(bloqué|bloquead|blockiert|gesperrt)\w*[^.]{0,30}(filtr|filter|sécurité|seguridad|richtlinie|polít|politi)"
+    r"|filtre de (sécurité|contenu)|filtro de (contenido|conteúdo|seguridad)"
 )
 _FORM_WORDS = Later(
     r"extra inputs?\b|\bschema\b|\b(empty|null|blank|parameters?|modality|alternating|stream(ing)?)\b"
@@ -98,6 +100,9 @@ LENGTH_WORDS = Later(
     r"|max_tokens must be at least 1, got -"  # what the input leaves of the context
     r"|must have less than \d+ tokens|`inputs` tokens|tokens\b[^.]{0,40}\btoo large|max input characters"
     r"|слишком (длинн|больш)|превыша\w*[^.]{0,30}(длин|лимит|контекст|максимал)|長すぎ|上限を超え"
+    r"|\bzu lang\b|überschreit\w*[^.]{0,30}(limit|länge|kontext)|(길이|토큰|컨텍스트)[^.]{0,20}초과"
+    r"|너무 (길|깁)"
+    r"|(dépasse|excède|supera|excede|ultrapassa)\w*[^.]{0,20}(longueur|longitud|comprimento|contexte?o?\b)"
     r"|超长|过长|太长|长度[^。]{0,12}(超|限制|上限)|超[出过][^。]{0,12}(长度|上下文|token|限制)"
 )
 PARAMETER_WORDS = Later(
@@ -107,7 +112,7 @@ PARAMETER_WORDS = Later(
 )
 """About the parameter that limits the answer: a mistake in the catalogue."""
 _INPUT_TOKENS = Later(r"input tokens|at least 1, got -")
-RATE_WORDS = Later(r"per[ -](minute|day|hour|second)|\b[tr]p[md]\b|rate limit|quota")
+RATE_WORDS = Later(r"per[ -](minute|day|hour|second)|\b[tr]p[md]\b|rate limit|quota|throttl|please wait")
 CREDIT_WORDS = Later(
     r"insufficient[ _](user_)?(quota|balance|credit|funds)|billing|credit balance|overdue|past invoices"
     r"|\b(used|no|any) (all )?(available |remaining |more )?credits\b|credits? (is |are |were )?exhausted"
@@ -136,7 +141,7 @@ ADDRESS_WORDS = Later(
     re.IGNORECASE | re.MULTILINE,
 )
 THROTTLE_WORDS = Later(
-    r"rate.?limit|too many (concurrent )?requests|throttl|\bqps\b|limit ?exceeded\b"
+    r"rate.?limit|too many (concurrent )?requests|throttl|please wait before|\bqps\b|limit ?exceeded\b"
     r"|限流|限频|频率(过|超)|并发数?(过|超)",
     re.IGNORECASE,
 )

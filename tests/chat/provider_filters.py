@@ -115,6 +115,12 @@ FILTERS: dict[str, Sample] = {
         "input",
     ),
     "in Japanese": (400, error("不適切な内容が検出されました"), "input"),
+    "in French": (400, error("Le contenu a été bloqué par le filtre de sécurité"), "input"),
+    "policy that blocked": (
+        400,
+        {"message": "Request blocked by policy: hate", "code": "policy_blocked"},
+        "input",
+    ),
     "in Russian": (400, error("Запрос отклонён модерацией"), "input"),
     "filter in plain text": (400, "Your prompt violates our content policy.", "input"),
     "answer of volcengine": (
