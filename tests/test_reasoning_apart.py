@@ -153,6 +153,18 @@ def answered(message: dict[str, Any], finish: str = "stop") -> Answer:
         {"reasoning": THOUGHT, "reasoning_details": [{"type": "reasoning.text", "text": THOUGHT}]},
         {"reasoning_details": [{"type": "reasoning.summary", "summary": THOUGHT}, {"data": "x"}]},
         {"thinking": THOUGHT},
+        {"thought_process": THOUGHT},
+        {
+            "chain_of_thought": THOUGHT,
+            "reasoning_tokens": 9,
+            "thinking_time": "3 s",
+            "thought_signature": "x",
+        },
+        {"reasoning_steps": [THOUGHT]},
+        {"model_extra": {"reasoning": THOUGHT}},
+        {"content": [{"reasoningContent": {"reasoningText": {"text": THOUGHT}}}, {"text": SAID}]},
+        {"content": [{"type": "analysis", "text": THOUGHT}, {"type": "text", "text": SAID}]},
+        {"content": [{"text": THOUGHT, "channel": "analysis"}, {"text": SAID, "channel": "final"}]},
         {"thinking_blocks": [{"type": "thinking", "thinking": THOUGHT, "signature": "s"}]},
         {"provider_specific_fields": {"reasoning_content": THOUGHT}},
         {"content": [{"type": "thinking", "thinking": THOUGHT}, {"type": "text", "text": SAID}]},
@@ -172,6 +184,13 @@ def answered(message: dict[str, Any], finish: str = "stop") -> Answer:
 )
 def test_reasoning_in_any_field_is_kept_apart(beside: dict[str, Any]) -> None:
     found = answered({"content": SAID, **beside})
+    assert (found.text, found.reasoning) == (SAID, THOUGHT)
+
+
+def test_reasoning_beside_the_message_is_kept_apart() -> None:
+    choice = {"message": {"content": SAID}, "finish_reason": "stop", "reasoning_content": THOUGHT}
+    found = answer_from(json.dumps({"choices": [choice]}).encode(), (), ())
+    assert isinstance(found, Answer)
     assert (found.text, found.reasoning) == (SAID, THOUGHT)
 
 

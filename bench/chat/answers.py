@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from bench.chat.endings import AnswerOutcome, Ending, Facts, Written, ending_of, kept_outcome, rule_for, worse
-from bench.chat.evidence import REASONING_FIELDS, evidence_in, texts_of
+from bench.chat.evidence import EXTRAS, evidence_in, holds_reasoning, is_reasoning, texts_of
 from bench.chat.faults import FORMAT_HINT, Fault, fault_in_success, shortened
 from bench.chat.foreign_apis import first_of_stream, foreign_api
 from bench.chat.requests import estimated_tokens, scalar_text
@@ -115,7 +115,7 @@ def _answer_in(
     signs = signs_in(payload)
     fault = None if signs.error is None else fault_in_success(signs.error, secrets)
     finish, ending = _ending_in(choice)
-    said = _Said(choice.get("message", choice.get("delta")))
+    said = _Said(choice.get("message", choice.get("delta")), choice)
     api = foreign_api(payload) if said.written == "no_choice" else ""
     kind = None if fault is None or fault.kind == "unreachable" else fault.kind
     written: Written = "foreign" if api else said.written
@@ -165,7 +165,10 @@ def as_read_now(answer: Answer) -> Answer | None:
 def _ending_in(choice: Mapping[str, Any]) -> tuple[str | None, Ending]:
     """The finish reason that counts, and what it says."""
     finish = next(filter(None, (_reason(choice.get(key)) for key in FINISH_KEYS)), None)
-    native = _reason(choice.get("native_finish_reason"))
+    extras = (_object(held.get(EXTRAS[0])) for held in (choice, _object(choice.get("message"))))
+    native = next(
+        filter(None, (_reason(held.get("native_finish_reason")) for held in (choice, *extras))), None
+    )
     stated = ending_of(finish)
     ending = worse(stated, native)
     return finish if ending == stated else native, ending
@@ -187,8 +190,9 @@ def _blocked_input(signs: Signs, fault: Fault | None, said: _Said, usage: Usage)
 class _Said:
     """What a message says: its text, sound, refusal and reasoning."""
 
-    def __init__(self, message: object) -> None:
-        self._message = fields = _object(message)
+    def __init__(self, message: object, choice: Mapping[str, Any]) -> None:
+        beside = {name: value for name, value in choice.items() if holds_reasoning(name)}
+        self._message = fields = {**beside, **_object(message)}
         audio = _object(fields.get("audio"))
         sound = audio.get("data")
         self.sound = sound if isinstance(sound, str) and sound and sound.isascii() else None
@@ -291,7 +295,7 @@ def joined_stream(text: str) -> dict[str, Any] | None:
             calls += _list(delta.get("tool_calls"))
             content = delta.get("content")
             parts += content if isinstance(content, list) else [{"text": content}]
-            for name in delta.keys() & {"refusal", *REASONING_FIELDS}:
+            for name in filter(lambda name: name == "refusal" or holds_reasoning(name), delta):
                 beside[name] = beside.get(name, "") + texts_of(delta[name])
             last.update({k: choice[k] for k in FINISH_KEYS if choice.get(k)})
     whole["chunks"] = chunks  # so that errors and filter results in any of them are seen
@@ -307,7 +311,7 @@ def _content(content: object) -> str:
 
 
 def _text_of(part: Mapping[str, Any]) -> str:
-    if part.get("thought") is True or str(part.get("type") or "text").lower() not in ("text", "output_text"):
+    if is_reasoning(part) or str(part.get("type") or "text").lower() not in ("text", "output_text"):
         return ""
     text = part.get("text")
     text = text.get("value") if isinstance(text, dict) else text
@@ -351,6 +355,8 @@ def _first_count(values: Mapping[str, Any], names: Iterable[str]) -> int | None:
 
 def _reason(value: object) -> str | None:
     """A finish reason, also in an object such as SGLang's ``{"type": "abort", "message": "..."}``."""
+    if isinstance(value, list) and value:
+        value = value[0]
     named = _object(value)
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)

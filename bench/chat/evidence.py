@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Any, Final
 
 from bench.chat.requests import scalar_text
@@ -22,9 +24,18 @@ REASONING_FIELDS: Final = (
     "cot_summary",
 )
 """Fields of a message in which providers return reasoning; several of them may hold the same text."""
-REASONING_PARTS: Final = ("reasoning", "thinking", "thought")
+_NAMED: Final = re.compile(r"reasoning|think|thought|^cot$|chain_?of|^analysis$")
+_NO_TEXT: Final = re.compile(
+    r"token|signature|finish|effort|encrypt|budget|enable|level|mode|time|second|duration|count|id$"
+)
+EXTRAS: Final = ("provider_specific_fields", "model_extra", "extra", "extra_content")
+"""Fields of a message in which gateways keep what OpenAI's format lacks."""
+REASONING_PARTS: Final = ("reasoning", "thinking", "thought", "analysis")
 """Openings of the ``type`` of content parts that hold reasoning."""
-_TEXT_KEYS: Final = ("text", "thinking", "reasoning", "thought", "summary", "content", "refusal")
+_TEXT_KEYS: Final = (
+    *("text", "thinking", "reasoning", "thought", "summary", "content", "refusal"),
+    *("reasoningText", "reasoning_text", "reasoning_content"),
+)
 _NOTHING: Final = frozenset({"null", "none", "undefined", "false"})
 """Texts by which some servers say that a field is empty."""
 _DEEPEST: Final = 8
@@ -35,21 +46,35 @@ def evidence_in(message: Mapping[str, Any]) -> tuple[str, str, str]:
     found = message.get("content")
     parts = [part for part in found if isinstance(part, dict)] if isinstance(found, list) else []
     refusals = [message.get("refusal"), *(part for part in parts if part.get("type") == "refusal")]
-    extra = message.get("provider_specific_fields")
-    fields = {**(extra if isinstance(extra, dict) else {}), **message}
+    fields = dict(message)
+    for extra in map(message.get, EXTRAS):
+        fields = {**extra, **fields} if isinstance(extra, dict) else fields
     reasoning = [fields.get(name) for name in REASONING_FIELDS]
-    reasoning += [part for part in parts if _is_reasoning(part)]
+    reasoning += [value for name, value in fields.items() if holds_reasoning(name)]
+    for part in parts:
+        reasoning += (
+            [part] if is_reasoning(part) else [v for name, v in part.items() if holds_reasoning(name)]
+        )
     return _joined(refusals), _joined(reasoning), _arguments(message)
+
+
+@lru_cache(maxsize=512)
+def holds_reasoning(name: str) -> bool:
+    """Whether a field with this name holds reasoning."""
+    name = name.lower()
+    return _NAMED.search(name) is not None and not _NO_TEXT.search(name)
+
+
+def is_reasoning(part: Mapping[str, Any]) -> bool:
+    """Whether a content part is reasoning."""
+    kind, channel = part.get("type"), part.get("channel")
+    named = isinstance(kind, str) and kind.lower().startswith(REASONING_PARTS)
+    return part.get("thought") is True or named or channel in ("analysis", "commentary")
 
 
 def texts_of(value: object) -> str:
     """All text in a field that may hold a string, an object with text, or a list of them."""
     return "".join(_texts(value, 0))
-
-
-def _is_reasoning(part: Mapping[str, Any]) -> bool:
-    kind = part.get("type")
-    return part.get("thought") is True or (isinstance(kind, str) and kind.lower().startswith(REASONING_PARTS))
 
 
 def _joined(values: list[object]) -> str:

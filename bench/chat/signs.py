@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from bench.chat.endings import Side, word
+from bench.chat.endings import Side, ending_of, word
 
 DEEPEST = 12
 """Levels of nesting that are searched."""
@@ -26,6 +26,8 @@ FILTER_RESULTS: dict[str, Side] = {
     "content_filter_result": "answer",
     "output_filter_results": "answer",
     "content_filters": "answer",
+    "moderation": "answer",
+    "moderation_result": "answer",
     "output_assessments": "answer",
     "safety_ratings": "answer",
     "vertex_ai_safety_ratings": "answer",
@@ -160,6 +162,9 @@ def _says_failure(body: Mapping[str, Any]) -> bool:
     if body.get("object") == "error" or body.get("type") == "error" or body.get("success") is False:
         return "error" not in body
     if "choices" not in body and any(isinstance(body.get(n), str) for n in ("message", "detail", "msg")):
+        return "error" not in body
+    status = body.get("status")
+    if isinstance(status, str) and ending_of(status) == "broken":
         return "error" not in body
     names = ("code", "error_code", "errorCode", "status_code", "err_code")
     codes = [str(body[n]).lower().partition(" ")[0] for n in names if isinstance(body.get(n), str | int)]

@@ -274,9 +274,15 @@ def test_words_beyond_the_list_are_never_complete(finish: str, ending: Ending) -
 def test_the_finish_reason_behind_a_router_counts_if_it_is_worse(
     finish: str | None, native: str | None, outcome: str
 ) -> None:
-    choice = {"finish_reason": finish, "native_finish_reason": native, "message": {"content": "Boo."}}
-    read = answer_from(json.dumps({"choices": [choice]}).encode(), (Message(role="user", content="?"),), ())
-    assert (read.outcome if isinstance(read, Read) else read.kind) == outcome
+    behind, message = {"native_finish_reason": native}, {"content": "Boo."}
+    for choice in (
+        {**behind, "message": message},
+        {"provider_specific_fields": behind, "message": message},
+        {"message": {**message, "provider_specific_fields": behind}},
+    ):
+        body = json.dumps({"choices": [{"finish_reason": finish, **choice}]})
+        read = answer_from(body.encode(), (Message(role="user", content="?"),), ())
+        assert (read.outcome if isinstance(read, Read) else read.kind) == outcome
 
 
 @pytest.mark.parametrize("finish", FINISHES)
