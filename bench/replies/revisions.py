@@ -58,7 +58,7 @@ _CHANGES: Final = Later(
     r"(?:reflection|reconsideration|look|inspection|re-?reading|review|examination)"
     r"|looking (?:at (?:it|this|that|them) )?again|i take (?:\w+ ){0,4}back|chang(?:ed?|ing) my mind"
     r"|i (?:was|am) (?:wrong|mistaken|too (?:harsh|generous|lenient|strict|kind))|i meant"
-    r"|i (?:\w+ ){0,2}(?:made an? (?:\w+ )?(?:mistake|error)|mixed up|misread|misjudged|mis-?scored"
+    r"|i (?:\w+ ){0,2}(?:made an? (?:\w+ )?(?:mistake|error)|mixed up|misread|misjudged|mis-?scored|swapped"
     r"|overlooked|forgot to))\b"
     r"|[0-9] ?(?:→|[=-]>) ?[0-9]|\b(?:in hindsight|strike that|contains? an error|is wrong"
     r"|is incorrect|too (?:high|low|generous|harsh))\b"
@@ -67,11 +67,15 @@ _CHANGES: Final = Later(
     r"(?:scores?|verdicts?|ratings?|evaluation|json|assessment|judge?ment)\b"
     rf"|\b(?:let me|i(?:['’](?:d|ll|m))?{_WOULD}) {_CHANGE}(?:e|se|ify)?\b"
     rf"|\bshould(?: {_SHOULD})+ (?:{_NUMBER}|lower|higher)(?! ?(?:-|–|to|or|through) )"
-    r"|передума|я бы (?:измени|постави|снизи|повыси|понизи)|\bя ошиб|на самом деле[^.]{0,40}\d"
+    r"|\b(?:scores?|ratings?|verdict|evaluation|json)\b[^.]{0,20}\b"
+    r"(?:(?:is|are|was|were) (?:wrong|incorrect|mistaken)"
+    r"|(?:has|have|had|contains?) (?:an? |some )?(?:mistake|error))"
+    r"|\bactually\b[^.]{0,40}\b(?:lower|higher) (?:score|rating)|\bsollte [0-9]+ sein"
+    r"|пересматрива|передума|я бы (?:измени|постави|снизи|повыси|понизи)|\bя ошиб|на самом деле[^.]{0,40}\d"
     r"|ich würde [^.]{0,40}(?:ändern|senken|anheben|geben)"
     r"|würde ich [^.]{0,40}(?:ändern|senken|anheben|geben)|habe mich (?:geirrt|vertan)"
     r"|je (?:mettrais|changerais|corrige|révise)|cambiaría|me equivoqu|corrijo"
-    r"|更正|纠正|改为|改成|修正|应(?:该|当)?(?:为|是)\D{0,3}\d|收回|作废|訂正|取り消|정정|수정합니다",
+    r"|更正|纠正|改为|改成|修正|应(?:该|当)?(?:为|是|给)\D{0,3}\d|重新考虑|收回|作废|訂正|取り消|やはり|정정|수정합니다",
     re.IGNORECASE,
 )
 _REMARK: Final = Later("note|comment|remark|correct|revis|updat|edit|amend|final|error", re.IGNORECASE)
@@ -92,8 +96,8 @@ _ABOUT_SCORES: Final = Later(
 )
 _NOT: Final = Later(r"\b(?:no|not|none|neither|nor|never)\b|n['’]t\b", re.IGNORECASE)
 _REFUSAL: Final = Later(
-    r"\b(?:is|was|are|were|be|been|counts? as|constitutes?)(?: (?:actually|clearly|really|also|in fact))?"
-    r"(?: an?)? refusals?\b",
+    r"\b(?:is|was|are|were|be|been|constitutes?|(?:count|flag|treat|mark|consider)\w*(?: \S+){0,3} as)"
+    r"(?: (?:actually|clearly|really|also|in fact))?(?: an?)? refusals?\b",
     re.IGNORECASE,
 )
 

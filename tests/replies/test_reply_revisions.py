@@ -48,6 +48,11 @@ Replace the fluency score of turn 1 with 2.
 The fluency score in the JSON is wrong; it is 2.
 In hindsight, a 2 would be more appropriate for fluency.
 Actually, make it 3 for fluency.
+Self-correction: turn 1 should have been flagged as a refusal.
+My scores above are incorrect.
+I accidentally swapped the scores of turns 1 and 2.
+Actually I think both deserve lower scores.
+我重新考虑后,认为第二轮应给2分。
 Исправление: за беглость ставлю 2.
 Я передумал.
 Eigentlich würde ich den Wert auf 2 ändern.
