@@ -15,6 +15,8 @@ from bench.cli.output import form_of, forms, write
 QUERY_FORMS = ("table", "csv", "json", "markdown", "latex")
 WIDEST = 60
 """Characters of a cell on the screen: a column may hold whole cards and conversations."""
+LOOKED_AT = 20 * WIDEST
+"""Characters of a cell that are made fit for the screen: runs of spaces become one."""
 
 
 @click.command()
@@ -33,10 +35,11 @@ def query(sql: str, store: Path, most: int, form: str | None, output: Path | Non
     """Query a store of results with SQL.
 
     `bench export --format store -o build/store` writes it. Its tables are `conversations`, `scores` and
-    `board` (each player's score and its mean by criterion, without intervals).
+    `board` (each player's score and its mean by criterion, without intervals). A query that takes more than
+    1.5 GB of memory is stopped (on Linux).
     """
     from bench.interop.sql import query as run_query
-    from bench.tables import WRITERS, csv_table, shown, text_table
+    from bench.tables import WRITERS, csv_table, text_table
 
     form = form_of(form, output, QUERY_FORMS)
     columns, rows = run_query(store, sql, most + 1)
@@ -49,15 +52,27 @@ def query(sql: str, store: Path, most: int, form: str | None, output: Path | Non
         named = [_json(dict(zip(columns, row, strict=True))) for row in rows]
         write(json.dumps(named, indent=2, ensure_ascii=False, default=str) + "\n", output)
     else:
-        plain = (int, float, type(None))
-        cells = [[shown(cell if isinstance(cell, plain) else str(cell)) for cell in row] for row in rows]
-        if form == "table" and output is None and any(len(text) > WIDEST for row in cells for text in row):
+        cut = form == "table" and output is None
+        cells = [[_text(cell, cut=cut) for cell in row] for row in rows]
+        if cut and any(len(text) > WIDEST for row in cells for text in row):
             click.echo("bench: long cells are cut; `--format json` or `csv` shows them whole", err=True)
             cells = [
                 [text if len(text) <= WIDEST else f"{text[: WIDEST - 1]}…" for text in row] for row in cells
             ]
         words = {n for n in range(len(columns)) if any(isinstance(row[n], (str, list, dict)) for row in rows)}
         write(WRITERS.get(form, text_table)(columns, cells, words), output)
+
+
+def _text(cell: object, *, cut: bool) -> str:
+    """A cell of a table. ``cut``: only its beginning is needed, and a text may be millions long."""
+    from bench.tables import shown
+
+    if cell is None or isinstance(cell, int | float):
+        return shown(cell)
+    text = str(cell)
+    if not cut or len(text) <= LOOKED_AT:
+        return shown(text)
+    return shown(text[:LOOKED_AT]).ljust(WIDEST + 1)
 
 
 def _json(value: object) -> object:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -23,6 +25,8 @@ CONFIG = {
     "python_enable_replacements": False,
 }
 """A query keeps little in memory, loads nothing and sees no variable of the program."""
+MEMORY = 1_500_000_000
+"""Bytes that a query may take in all. DuckDB's own limit does not count long texts and results."""
 READS = "StatementType.SELECT"
 BOARD = """
 CREATE VIEW board AS
@@ -81,7 +85,11 @@ def query(folder: Path, sql: str, most: int | None = None) -> tuple[list[str], l
             if [str(statement.type) for statement in statements] != [READS]:
                 hint = "Write one SELECT, DESCRIBE or SUMMARIZE; PIVOT needs its values: ON judge IN ('a')."
                 raise UserError("a query must be a single statement that only reads", hint=hint)
-            columns, rows = _interruptible(base, partial(_fetched, base, statements[0], most))
+            with _little_memory():
+                columns, rows = _interruptible(base, partial(_fetched, base, statements[0], most))
+        except (duckdb.OutOfMemoryException, MemoryError):
+            hint = "Ask for fewer rows or shorter cells, such as left(messages, 1000)."
+            raise UserError(f"the query needs more than {MEMORY / 1e9:g} GB of memory", hint=hint) from None
         except (duckdb.Error, ValueError, OverflowError) as error:  # Python has no year 10000
             first = str(error).partition("\n")[0]
             hint = "Tables are conversations, scores and board; `DESCRIBE scores` lists the columns of one."
@@ -93,6 +101,25 @@ def _fetched(base: Any, statement: Any, most: int | None) -> tuple[list[str], li
     result = base.execute(statement)
     columns = _distinct([column[0] for column in result.description or ()])
     return columns, result.fetchall() if most is None else result.fetchmany(most)
+
+
+@contextmanager
+def _little_memory() -> Iterator[None]:
+    """The process gets at most MEMORY bytes more; only Linux can limit that."""
+    if sys.platform != "linux":
+        yield
+        return
+    import resource
+
+    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[5])
+    old = resource.getrlimit(resource.RLIMIT_DATA)
+    most = pages * resource.getpagesize() + MEMORY
+    if old[0] == resource.RLIM_INFINITY or most < old[0]:
+        resource.setrlimit(resource.RLIMIT_DATA, (most, old[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_DATA, old)
 
 
 def _interruptible(base: Any, work: Callable[[], R]) -> R:

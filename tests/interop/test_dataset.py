@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import os
 import re
+import resource
 import signal
+import sys
 import threading
 from pathlib import Path
 
@@ -20,6 +22,7 @@ from bench.errors import UserError
 from bench.interop.dataset import MEANINGS, dataset_files, schema_of
 from bench.interop.sql import query
 from bench.results import ResultsTree
+from bench.tables import printable
 from tests.synthetic import make_tree
 from tests.tiny import ROOT, bytes_below
 
@@ -127,15 +130,52 @@ def test_scores_that_others_published_are_exported_only_as_a_table(form: str, tm
     assert not (tmp_path / "x").exists()
 
 
-def test_an_endless_query_is_stopped_by_ctrl_c(tmp_path: Path) -> None:
+@pytest.fixture
+def empty_store(tmp_path: Path) -> Path:
     pytest.importorskip("duckdb")
     parquet = pytest.importorskip("pyarrow.parquet")
     for name in MEANINGS:
         parquet.write_table(schema_of(name).empty_table(), tmp_path / f"{name}.parquet")
+    return tmp_path
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits the memory of a process")
+@pytest.mark.parametrize(
+    "sql", ["SELECT repeat('x', 2000000000)", "SELECT list(repeat('x', n + 50000)) FROM range(9999) AS r(n)"]
+)
+def test_a_query_that_needs_much_memory_is_refused(empty_store: Path, sql: str) -> None:
+    """Two gigabytes in one cell took eight in all, and minutes to be made fit for the screen."""
+    before = resource.getrlimit(resource.RLIMIT_DATA)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("bench.interop.sql.MEMORY", 300_000_000)
+        with pytest.raises(UserError, match="needs more than 0"):
+            query(empty_store, sql)
+    assert resource.getrlimit(resource.RLIMIT_DATA) == before
+    assert query(empty_store, "SELECT 1")[1] == [(1,)]
+
+
+def test_only_the_beginning_of_a_long_cell_is_made_fit_for_the_screen(
+    empty_store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lengths: list[int] = []
+
+    def noted(text: str) -> str:
+        lengths.append(len(text))
+        return printable(text)
+
+    monkeypatch.setattr("bench.tables.printable", noted)
+    sql = "SELECT repeat('x', 100000) AS a, repeat(' ', 100000) AS b, 1.5 AS c"
+    ended = CliRunner().invoke(cli, ["query", sql, "--store", str(empty_store)])
+    assert max(lengths) < 2_000
+    assert ended.stdout.splitlines()[1].count("…") == 2
+    assert "cells are cut" in ended.stderr
+
+
+def test_an_endless_query_is_stopped_by_ctrl_c(empty_store: Path) -> None:
     endless = "WITH RECURSIVE r AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM r) SELECT count(*) FROM r"
     threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
     with pytest.raises(KeyboardInterrupt):
-        query(tmp_path, endless)
+        query(empty_store, endless)
 
 
 def test_sql_counts_what_the_records_hold(tree: ResultsTree, tmp_path: Path) -> None:
