@@ -24,9 +24,7 @@ _NUMBERS = tuple(
 
 
 @contextmanager
-def stoppable(
-    what: str = "finished work is kept", hint: str = "Run the same command to continue."
-) -> Iterator[None]:
+def stoppable(what: str = "finished work is kept") -> Iterator[None]:
     """Turn a signal that ends the command into Stopped, with the status of a process that died of it.
 
     A signal that is ignored when the command starts stays ignored: `nohup` and background jobs rely on it.
@@ -46,6 +44,7 @@ def stoppable(
         yield
     except (KeyboardInterrupt, asyncio.CancelledError):
         number = came[0] if came else signal.SIGINT
+        hint = "Run the same command to continue."
         raise Stopped(f"stopped; {what}", status=SIGNAL_STATUS + number, hint=hint) from None
     finally:
         for number, handler in before.items():

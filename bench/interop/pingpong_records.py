@@ -178,16 +178,14 @@ def player_info(file: ResultFile, catalog: Catalog | None) -> PlayerInfo:
     Family, weights and licence come from models.toml. They are "unknown" if it does not have the model.
     """
     facts = file.player_model
-    entry = _entry(catalog, facts.model_name)
+    known: dict[str, Any] = {"provider": "imported", "name": file.player, "parameters_billion": None}
+    known |= dict.fromkeys(("family", "weights", "licence"), "unknown")
+    if (entry := _entry(catalog, facts.model_name)) is not None:
+        known = {field: getattr(entry, field) for field in known}
     return PlayerInfo(
+        **known,
         player=file.player,
-        provider=entry.provider if entry else "imported",
         model=facts.model_name,
-        name=entry.name if entry else file.player,
-        family=entry.family if entry else "unknown",
-        weights=entry.weights if entry else "unknown",
-        licence=entry.licence if entry else "unknown",
-        parameters_billion=entry.parameters_billion if entry else None,
         sampling=dict(facts.params),
         system_extra=facts.system_prompt or "",
     )

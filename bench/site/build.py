@@ -210,8 +210,8 @@ class _Build:
             self.folder.write("CITATION.cff", self.sources.citation.read_bytes())
         self._write_common(contexts, pages, stage1, parts)
         self._write_indexes(contexts, stage1)
-        players = [player for board in boards for player in board.taken.players]
-        return sum(len(cell.talks) for player in players for cell in player.cells.values())
+        scenes = [cell for board in boards for cells in board.taken.cells.values() for cell in cells.values()]
+        return sum(len(cell.talks) for cell in scenes)
 
     def _place(self, suite: str, language: str) -> BoardPlace:
         for name in (suite, language):
@@ -300,8 +300,8 @@ class _Build:
                     frames=board.taken.frames,
                     evidence=board.evidence,
                     infos=board.infos,
-                    cells={player.player: player.cells for player in board.taken.players},
-                    measures={player.player: player.measures for player in board.taken.players},
+                    cells=board.taken.cells,
+                    measures=board.taken.measures,
                     texts=board.taken.texts,
                     pages=pages,
                     source_url=self.source_url,

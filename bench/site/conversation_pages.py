@@ -51,20 +51,13 @@ class PlayerJob:
 
 
 @dataclass(frozen=True)
-class PlayerSummary:
-    """What other pages show of a player's records."""
+class PlayerResult:
+    """What is needed of a player's records, and the files that were written."""
 
     player: str
     measures: PlayerMeasures
     cells: dict[str, CellSummary]
     """By scene."""
-
-
-@dataclass(frozen=True)
-class PlayerResult:
-    """What is needed of a player's records, and the files that were written."""
-
-    summary: PlayerSummary
     texts: dict[str, Scene]
     """What the sides were told, by scene."""
     rows: PlayerRows
@@ -132,9 +125,9 @@ class ConversationWriter:
                 self._stamps[name] = Stamp(inputs, digest_of(page))
                 written += write_file(self._setup.output, name, page)
             stamps[name] = self._stamps[name]
-        summary = PlayerSummary(player, player_measures(player, talks), scenes)
+        measures = player_measures(player, talks)
         texts = {cell.scene: talk.scene for talk, cell in zip(talks, cells, strict=True)}
-        return PlayerResult(summary, texts, rows, tuple(files), written, stamps)
+        return PlayerResult(player, measures, scenes, texts, rows, tuple(files), written, stamps)
 
     def _is_made(self, name: str, inputs: str) -> bool:
         """Whether the page is there already, as it would be made."""
@@ -157,31 +150,16 @@ class ConversationWriter:
         steps: Steps,
     ) -> str:
         """The page of a conversation."""
-        values = self._values(job, path, talk, cell, judgements, sounds)
-        name = job.info.name
-        about = f"{name} as {cell.name}: what was said, and every verdict. {job.place.title}."
-        content = self._pages.render("conversation", {**values, **steps._asdict()})
-        page = Page(path, "conversation", f"{cell.name}: {name}", cell.name, content, about)
-        return self._setup.shell.fill(page)
-
-    def _values(
-        self,
-        job: PlayerJob,
-        path: str,
-        talk: Conversation,
-        cell: CellSummary,
-        judgements: Sequence[Judgement],
-        sounds: Collection[str],
-    ) -> dict[str, object]:
-        """What the template needs."""
         every = common(job.place, path)
         to: Links = every["to"]
         character, situation = cell.scene.split(".")
         records = [self._tree.conversation_path(talk)]
         records += [self._tree.judgement_path(talk, judgement.judge) for judgement in judgements]
-        return {
+        name = job.info.name
+        values = {
             **every,
-            "crumbs": [*every["crumbs"], Link(to.player(job.info.player), job.info.name)],
+            **steps._asdict(),
+            "crumbs": [*every["crumbs"], Link(to.player(job.info.player), name)],
             "info": job.info,
             "conversation": talk,
             "cell": cell,
@@ -195,6 +173,10 @@ class ConversationWriter:
             ],
             "records": [record_link(self._tree, self._setup.source_url, record) for record in records],
         }
+        about = f"{name} as {cell.name}: what was said, and every verdict. {job.place.title}."
+        content = self._pages.render("conversation", values)
+        page = Page(path, "conversation", f"{cell.name}: {name}", cell.name, content, about)
+        return self._setup.shell.fill(page)
 
     def _sounds(self, talk: Conversation) -> dict[str, bytes]:
         """The sound files of a conversation that exist unchanged."""

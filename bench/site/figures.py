@@ -42,9 +42,8 @@ def line_figure(
     about: str,
     series: Sequence[Series],
     bounds: tuple[float, float],
-    axes: tuple[str, str] = ("Turn", "Mean score"),
 ) -> Markup:
-    """The figure; empty if there is nothing to draw. ``ident``: prefix of its ids. ``axes``: their titles.
+    """Scores by turn; empty if there is nothing to draw. ``ident``: prefix of its ids.
 
     ``bounds``: the lowest and highest possible value; intervals that go beyond are drawn up to there.
     """
@@ -73,8 +72,8 @@ def line_figure(
     middle = (TOP + HEIGHT - BOTTOM) / 2
     centre = (LEFT + WIDTH - RIGHT) / 2
     parts.append(
-        f'<text class="rc-axis-x" x="{centre:g}" y="{HEIGHT - 6}">{escape(axes[0])}</text>'
-        f'<text class="rc-axis-x" transform="translate(13 {middle:g}) rotate(-90)">{escape(axes[1])}</text>'
+        f'<text class="rc-axis-x" x="{centre:g}" y="{HEIGHT - 6}">Turn</text>'
+        f'<text class="rc-axis-x" transform="translate(13 {middle:g}) rotate(-90)">Mean score</text>'
     )
     for one in series:
         path = "".join(f"{'L' if n else 'M'}{x(m.at):g} {y(m.value):g}" for n, m in enumerate(one.marks))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from markupsafe import Markup
@@ -48,16 +49,16 @@ class Exchange:
     answer: str
     number: int
     """Of the turn."""
-    judge: str
-    """Empty on a probe."""
-    scores: tuple[ScoreView, ...]
-    verdict: str
-    """On a probe; empty where judges score."""
     reason: str
-    pattern: bool
-    """Whether the reason is a pattern."""
-    criterion: str
+    judge: str = ""
+    """Empty on a probe."""
+    scores: tuple[ScoreView, ...] = ()
+    criterion: str = ""
     """What the reason is about."""
+    verdict: str = ""
+    """On a probe; empty where judges score."""
+    pattern: bool = False
+    """Whether the reason is a pattern."""
 
     @property
     def fits(self) -> bool:
@@ -206,18 +207,13 @@ def _seen(
 ) -> Exchange | None:
     if not turn.answer or not turn.user:
         return None
-    parts: Mapping[str, Any]
-    if talk.probe is not None:
-        if turn is not talk.turns[-1] or talk.probe.verdict == "unclear":
+    seen = partial(Exchange, context, info, cell, turn.user[-1], turn.answer, turn.number)
+    if (probe := talk.probe) is not None:
+        if turn is not talk.turns[-1] or probe.verdict == "unclear":
             return None
-        parts = {"judge": "", "scores": (), "verdict": talk.probe.verdict, "reason": talk.probe.reason}
-        parts |= {"pattern": talk.probe.by == "pattern", "criterion": ""}
-    else:
-        views = [(v, s) for v in turn.verdicts for s in v.scores if s.reason and not v.verdict.is_refusal]
-        if not views:
-            return None
-        verdict, score = views[0]
-        parts = {"judge": verdict.judge, "scores": verdict.scores, "verdict": "", "reason": score.reason}
-        parts |= {"pattern": False, "criterion": score.criterion}
-    user = turn.user[-1]
-    return Exchange(context, info, cell, user, turn.answer, turn.number, **parts)
+        return seen(probe.reason, verdict=probe.verdict, pattern=probe.by == "pattern")
+    views = [(v, s) for v in turn.verdicts for s in v.scores if s.reason and not v.verdict.is_refusal]
+    if not views:
+        return None
+    verdict, score = views[0]
+    return seen(score.reason, verdict.judge, verdict.scores, score.criterion)

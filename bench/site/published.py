@@ -10,21 +10,19 @@ from bench.scores.player_measures import player_measures
 from bench.scores.rows import table_rows
 from bench.scores.rules import final_score
 from bench.site.cells import CellSummary, JudgeScores
-from bench.site.conversation_pages import PlayerResult, PlayerSummary
+from bench.site.conversation_pages import PlayerResult
 from bench.site.paths import scene_name
 
 
 def table_results(table: ScoreTable) -> list[PlayerResult]:
     """What pages need of each player, in the order of the table's players."""
     players = {
-        rows.player: PlayerResult(
-            PlayerSummary(rows.player, player_measures(rows.player, ()), {}), {}, rows, (), 0, {}
-        )
+        rows.player: PlayerResult(rows.player, player_measures(rows.player, ()), {}, {}, rows, (), 0, {})
         for rows in table_rows(table)
     }
     for (player, character, situation), judges in table.verdicts.items():
         scene = scene_name(character, situation)
-        players[player].summary.cells[scene] = _cell(table, (player, character, situation), judges)
+        players[player].cells[scene] = _cell(table, (player, character, situation), judges)
         players[player].texts[scene] = Scene(
             character_name=character, summary="", card="", situation_title=_title(situation), situation=""
         )
