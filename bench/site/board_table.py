@@ -133,15 +133,13 @@ def board_data(evidence: BoardEvidence) -> dict[str, Any]:
     if any(row.robust is not None for row in board.rows):
         for key, way in robust_views(board).items():
             views[f"robust.{EQUAL}.{key}"] = _view(_robust(row, way) for row in board.rows)
+    places = {
+        key: [row.robust and row.robust.standing(way) for row in board.rows]
+        for key, way in robust_views(board).items()
+    }
     return {
-        "ranges": {
-            key: [None if row.robust is None else row.robust.standing(way).ranks for row in board.rows]
-            for key, way in robust_views(board).items()
-        },
-        "first": {
-            key: [None if row.robust is None else row.robust.standing(way).first for row in board.rows]
-            for key, way in robust_views(board).items()
-        },
+        "ranges": {key: [place and place.ranks for place in own] for key, own in places.items()},
+        "first": {key: [place and place.first for place in own] for key, own in places.items()},
         "scale": [rules.low, rules.high],
         "names": [column_key(name) for name in board.criteria],
         "criteria": _criteria(evidence),

@@ -52,7 +52,7 @@ def rating_pages(context: BoardContext, rating: Rating) -> Iterator[Page]:
     values |= {"own": True, "sides": _sides(context, rating), "not_counted": NOT_COUNTED}
     idle = {row.judge for row in rating.judges if row.left_out}
     yield context.part_page("head-to-head", values)
-    talk = _Reader(context)
+    conversation = lru_cache(CACHED)(context.tree.conversation)
     for players, own in sorted(records.items()):
         scenes: dict[str, list[Comparison]] = defaultdict(list)
         for record in own:
@@ -60,8 +60,14 @@ def rating_pages(context: BoardContext, rating: Rating) -> Iterator[Page]:
             scenes[numbered(scene, record.repeat)].append(record)
         yield _pair_page(context, players, rated.get(players), scenes, idle)
         for scene, compared in sorted(scenes.items()):
-            pair = talk(players[0], compared[0]), talk(players[1], compared[0])
-            yield _comparison_page(context, players, scene, compared, pair)
+            talks = [conversation(_cell(compared[0], player)) for player in players]
+            yield _comparison_page(context, players, scene, compared, talks)
+
+
+def _cell(record: Comparison, player: str) -> Cell:
+    """The conversation of ``player`` that ``record`` compared."""
+    shared = {name: getattr(record, name) for name in Cell.model_fields if name != "player"}
+    return Cell(player=player, **shared)
 
 
 def rating_values(rating: Rating, compared: Iterable[tuple[str, str]]) -> dict[str, object]:
@@ -151,7 +157,7 @@ def _comparison_page(
     players: tuple[str, str],
     scene: str,
     records: Sequence[Comparison],
-    talks: tuple[Conversation | None, Conversation | None],
+    talks: Sequence[Conversation | None],
 ) -> Page:
     path = context.links().pair(*players, scene)
     cell = context.scenes.get(paths.scene_name(records[0].character, records[0].situation))
@@ -192,16 +198,3 @@ def _turns(talks: Sequence[Conversation | None]) -> list[list[list[tuple[str, st
         sides.append(turns)
     count = max(map(len, sides), default=0)
     return [[side[n] if n < len(side) else [] for side in sides] for n in range(count)]
-
-
-class _Reader:
-    """Reads conversations, a few of which stay in memory."""
-
-    def __init__(self, context: BoardContext) -> None:
-        self._tree = context.tree
-        self._cached = lru_cache(CACHED)(self._tree.conversation)
-
-    def __call__(self, player: str, record: Comparison) -> Conversation | None:
-        """The conversation of ``player`` that ``record`` compared."""
-        shared = {name: getattr(record, name) for name in Cell.model_fields if name != "player"}
-        return self._cached(Cell(player=player, **shared))

@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -264,7 +264,7 @@ def _collect(output: Path, boards: Sequence[NavBoard], site_url: str) -> Stage1:
     shells: dict[str, Shell] = {}
     board_shells: dict[str, Shell] = {}
     stubs = {board.path for board in boards}
-    for path in _files(output):
+    for path in sorted(path for path in output.rglob("*") if path.is_file()):
         name = path.relative_to(output).as_posix()
         if path.suffix != ".html":
             if not _UNUSED.fullmatch(name):
@@ -303,10 +303,6 @@ def _with_icons_once(page: str) -> str:
         return f"<svg{icon['about']}>{drawing}</svg>"
 
     return _ICON.sub(drawn, page)
-
-
-def _files(folder: Path) -> Iterable[Path]:
-    return sorted(path for path in folder.rglob("*") if path.is_file())
 
 
 def _named(page: str, names: Mapping[str, str]) -> str:
