@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -67,7 +68,7 @@ and ``aside`` match marks that may also be a stage direction, ``paired`` those t
 
 _CLOSE = (
     rf"(?:<<(?:/|end[ _]){_TOKEN}>>|\[\[/{_TOKEN}\]\]|{_LEFT}/{_TOKEN}{_RIGHT}"
-    rf"|{_LT}\s{{0,3}}\\{{0,2}}[/\\]\s{{0,3}}{_NAMES}\s{{0,3}}{_GT}|</think(?:ing)?[ \t]*+(?=\n|\Z)"
+    rf"|{_LT}\s{{0,3}}\\{{0,2}}[/\\]\s{{0,3}}{_NAMES}\s{{0,3}}{_GT}|</think(?:ing)?[ \t\r]*+(?=\n|\Z)"
     rf"|\\</{_NAMES}\\>|◁\s{{0,3}}/\s{{0,3}}{_TOKEN}\s{{0,3}}▷|<(?:unused|ctrl)95>"
     rf"|[\[【](?:/{_TOKEN}|end[ _-]{_TOKEN}|{_TOKEN}(?:[ _-]end|结束|結束))[\]】]"
     rf"|<(?:/{_BAR}|{_BAR}/){_BARRED}{_BAR}>"
@@ -99,44 +100,44 @@ _FOLD = (
     r"|[^<>]{0,200}>\s*+<summary>[^<>]{0,80}(?:\b(?:thinking|thoughts?|reasoning)\b|思考|推理|размышл|рассужд)"
     r"[^<>]{0,80}</summary>)"
 )
-_FENCE = r"(?:`{3,5}|~{3,5}|:{3,5})[ ]?(?:think(?:ing)?|thoughts?|reasoning)(?:[ ]process)?[ \t]*+\n"
+_FENCE = r"(?:`{3,5}|~{3,5}|:{3,5})[ ]?(?:think(?:ing)?|thoughts?|reasoning)(?:[ ]process)?[ \t\r]*+\n"
 _QUOTED = (
     r"(?:>[ ]?)?(?:\*{1,3}|_)?(?:[💭🤔🧠][ ]?)?"
     r"(?:thinking|reasoning|thought(?:[ ]for[ ](?:[0-9]|a[ ])[^\n,]{0,20})?)"
-    r"(?:\.\.\.|…)?(?:[ ]?\([^()\n]{1,20}\))?:?(?:\*{1,3}|_)?[ \t]*+\n(?:[ \t]*+\n)?[ \t]*+>"
+    r"(?:\.\.\.|…)?(?:[ ]?\([^()\n]{1,20}\))?:?(?:\*{1,3}|_)?[ \t\r]*+\n(?:[ \t\r]*+\n)?[ \t]*+>"
 )
 _LABEL = r"(?:\#{1,6}[ ]|\*{1,3}|__|={2,5}[ ]?|-{2,5}[ ]|\[)?"
-_LABEL_END = r"(?:\*{1,3}|__|[ ]?={2,5}|[ ]-{2,5}|\])?:?(?:\*{1,3}|__)?[ \t]*+\n"
+_LABEL_END = r"(?:\*{1,3}|__|[ ]?={2,5}|[ ]-{2,5}|\])?:?(?:\*{1,3}|__)?[ \t\r]*+\n"
 _HEADING = r"(?:\#{1,6}[ ]|\*{2,3}|__)"
 _BY_HEADINGS: Final = Later(
     rf"\s*+(?:{_LABEL}(?:here(?:'s|[ ]is)[ ](?:my|a|the)[ ])?{_TITLE}(?:[ ](?:process|start))?{_LABEL_END}"
     rf".*?\n[ \t]*+{_LABEL}(?:(?:here(?:'s|[ ]is)[ ]my[ ])?(?:final[ ])?(?:answer|response|reply)"
     rf"|end[ ](?:of[ ])?{_TITLE}|{_TITLE}[ ]end){_LABEL_END}"
-    rf"|{_HEADING}{_TITLE}(?:[ ]process)?{_LABEL_END}.*?\n[ \t]*+(?:-{{3,}}|\*{{3,}}|_{{3,}})[ \t]*+\n"
+    rf"|{_HEADING}{_TITLE}(?:[ ]process)?{_LABEL_END}.*?\n[ \t]*+(?:-{{3,}}|\*{{3,}}|_{{3,}})[ \t\r]*+\n"
     r"|(?:\*\*)?(?:thinking|thoughts?|reasoning)(?:\*\*)?:(?:\*\*)?[ ].*?"
     r"\n[ \t]*+(?:\*\*)?(?:final[ ](?:answer|response|reply)|response|reply)(?:\*\*)?:(?:\*\*)?"
     r"|here(?:'s|[ ]is)[ ]my[ ]thought[ ]process:.*?\bhere(?:'s|[ ]is)[ ]my[ ]response:"
-    rf"|{_FOLD}.*?</details>|(?={_FENCE})(?P<fence>[`~:]{{3,5}}).*?(?P=fence)[ \t]*+(?=\n|\Z)"
+    rf"|{_FOLD}.*?</details>|(?={_FENCE})(?P<fence>[`~:]{{3,5}}).*?(?P=fence)[ \t\r]*+(?=\n|\Z)"
     rf"|{_QUOTED}[^\n]*+(?:\n[ \t]*+>[^\n]*+)*+"
     r"|<!--\s*+(?:thinking|thoughts?|reasoning|internal|analysis)\b.*?-->"
     r"|<(?P<box>div|span)\s[^<>]{0,100}\b(?:thinking|reasoning)\b[^<>]{0,100}>.*?</(?P=box)>"
     r"|<(?P<name>(?!answer|response|reply|output|final)[\w:.-]{1,40})>.*?</(?P=name)>\s*+"
     r"(?=<(?:final_?)?(?:answer|response|reply|output)>)"
-    r"|(?:<\|im_start\|>assistant)?/think[ \t]*+\n.*?<\|im_end\|>(?:\s*+<\|im_start\|>assistant\b)?"
-    r"|thinking(?:\.\.\.|…)[ \t]*+\n.*?\n[ \t]*+(?:\.\.\.|…)?[ ]?done[ ]thinking[.…]*)",
+    r"|(?:<\|im_start\|>assistant)?/think[ \t\r]*+\n.*?<\|im_end\|>(?:\s*+<\|im_start\|>assistant\b)?"
+    r"|thinking(?:\.\.\.|…)[ \t\r]*+\n.*?\n[ \t]*+(?:\.\.\.|…)?[ ]?done[ ]thinking[.…]*)",
     _FLAGS | re.DOTALL | re.VERBOSE,
 )
 """Reasoning from the first line on, under a heading of its own, up to the answer's heading, or folded."""
 _LONE_HEADING: Final = Later(
     rf"\s*+(?:{_LABEL}(?:here(?:'s|[ ]is)[ ](?:my|a|the)[ ])?(?:thinking|thought|reasoning)[ ]process"
     rf"{_LABEL_END}|here[ ]are[ ]my[ ]reasoning[ ]steps:"
-    rf"|{_HEADING}(?:thinking|thoughts?|reasoning){_LABEL_END}|thinking(?:\.\.\.|…)[ \t]*+\n"
-    rf"|{_FOLD}|{_FENCE}|{_QUOTED}|/think[ \t]*+\n|analysis(?-i:[A-Z]))",
+    rf"|{_HEADING}(?:thinking|thoughts?|reasoning){_LABEL_END}|thinking(?:\.\.\.|…)[ \t\r]*+\n"
+    rf"|{_FOLD}|{_FENCE}|{_QUOTED}|/think[ \t\r]*+\n|analysis(?-i:[A-Z]))",
     _FLAGS | re.VERBOSE,
 )
 """Starts such reasoning where no heading of an answer follows."""
-_FENCED: Final = Later(r"```\w*+[ \t]*+\n\s*+\Z")
-_FENCE_END: Final = Later(r"\s*+```[ \t]*+(?=\n|\Z)")
+_FENCED: Final = Later(r"```\w*+[ \t\r]*+\n\s*+\Z")
+_FENCE_END: Final = Later(r"\s*+```[ \t\r]*+(?=\n|\Z)")
 """What stands around a block of reasoning in a code fence of its own."""
 MENTIONED_WORDS = 6
 """Words between two marks that a sentence only mentions, at most; more words are reasoning."""
@@ -148,6 +149,11 @@ _WRAPPED: Final = Later(
     rf"(?P<text>.*?)(?:{_LT}/(?P=tag){_GT})?\Z",
     _FLAGS | re.DOTALL,
 )
+
+
+_IN_FENCE: Final = Later(r"\s*+```(?:json)?\s*+(?P<text>\{.*\})\s*+```\s*+", _FLAGS | re.DOTALL)
+_REASONING_KEY: Final = Later(_NAMES, _FLAGS)
+_ANSWER_KEY: Final = Later(r"(?:final[ _]?)?(?:answer|response|reply|output|message|utterance)", _FLAGS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +171,8 @@ def separated(text: str, *, cut: bool) -> Separated:
     A tag in a sentence that is never closed is prose, unless the text was ``cut`` off. Text without marks is
     returned as it is.
     """
+    if text.lstrip()[:1] in ("{", "`") and (parts := _in_keys(text)):
+        return parts
     start = _prose_end(text)
     if start is None and cut and _LONE_HEADING.match(text) and not CLOSING.search(text):
         return Separated("", text.strip(), unclosed=True)
@@ -179,6 +187,22 @@ def separated(text: str, *, cut: bool) -> Separated:
     if wrapped := _WRAPPED.fullmatch(answer):
         answer = wrapped["text"].strip()
     return Separated(answer, bare(text[first:end] for first, end in blocks), unclosed)
+
+
+def _in_keys(text: str) -> Separated | None:
+    """Reasoning and answer of a text that is nothing but an object with a key for each; None for another."""
+    wrapped = _IN_FENCE.fullmatch(text)
+    try:
+        data = json.loads(wrapped["text"] if wrapped else text)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(data, dict) or not all(isinstance(value, str) for value in data.values()):
+        return None
+    thoughts = [key for key in data if _REASONING_KEY.fullmatch(key)]
+    answers = [key for key in data if _ANSWER_KEY.fullmatch(key)]
+    if not thoughts or len(answers) != 1 or len(data) > len(thoughts) + 1:
+        return None
+    return Separated(data[answers[0]].strip(), "\n\n".join(data[key] for key in thoughts))
 
 
 def bare(blocks: Iterable[str]) -> str:

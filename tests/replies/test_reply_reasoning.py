@@ -25,6 +25,26 @@ def test_an_answer_is_what_is_left_without_its_reasoning(before: str, after: str
     assert not parts.unclosed
 
 
+@pytest.mark.parametrize(("before", "after"), ALL)
+def test_line_breaks_may_be_those_of_windows(before: str, after: str) -> None:
+    parts = separated(f"{before}{THOUGHT}{after}".replace("\n", "\r\n") + SAID, cut=False)
+    assert (parts.answer, THOUGHT in parts.reasoning) == (SAID, True)
+
+
+def test_an_object_with_a_key_for_reasoning_and_one_for_the_answer_is_taken_apart() -> None:
+    for text in (
+        json.dumps({"thought_process": THOUGHT, "reply": SAID}),
+        '```json\n{"reasoning": "x", "answer": "y"}\n```',
+    ):
+        assert separated(text, cut=False) in (Separated(SAID, THOUGHT), Separated("y", "x"))
+    for text in (
+        '{"reasoning": "x", "answer": "y", "mood": "z"}',
+        '{"answer": "y"}',
+        '{"plan": 1, "answer": "y"}',
+    ):
+        assert separated(text, cut=False) == Separated(text)
+
+
 @pytest.mark.parametrize(("before", "_"), MARKS)
 def test_reasoning_that_was_cut_off_leaves_no_answer(before: str, _: str) -> None:
     for text in (before + THOUGHT, f"\n {before}\n{THOUGHT}"):
