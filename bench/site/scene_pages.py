@@ -39,13 +39,16 @@ def scene_pages(context: BoardContext) -> Iterator[Page]:
 
 
 def _probes(context: BoardContext) -> Page:
-    """The list of probes with the verdict on every player."""
+    """The probes of each character, with the verdict on every player."""
     values = {
-        "scenes": context.scenes,
+        "characters": [
+            (side, {scene: cell for scene, cell in context.scenes.items() if cell.character == side.id})
+            for side in context.characters
+        ],
+        "rates": context.evidence.sides,
         "means": context.scene_means,
         "infos": context.infos,
         "cells": context.cells,
-        "character_names": {side.id: side.name for side in context.characters},
     }
     return context.part_page("scenes", values, "probe-scenes")
 

@@ -189,13 +189,33 @@ def test_no_page_of_a_probe_board_speaks_of_scores_judges_or_scenes(site: Path) 
 
 
 def test_the_list_of_probes_shows_every_verdict(site: Path, cells: dict[str, list[tuple[Cell, str]]]) -> None:
-    table = article(read(site / FOLDER / "scenes.html")).tagged("table")[0]
-    head, *rows = table.tagged("tr")
-    names = [cell.text.strip() for cell in head.tagged("th")][3:]
-    shown = [[cell.text.strip() for cell in row.tagged("td")][2:] for row in rows]
+    first, *tables = article(read(site / FOLDER / "scenes.html")).tagged("table")
+    names = [cell.text.strip() for cell in first.tagged("tr")[0].tagged("th")][2:]
+    rows = [row for table in tables for row in table.tagged("tr")[1:]]
+    shown = [[cell.text.strip() for cell in row.tagged("td")][1:] for row in rows]
     for player, verdicts in cells.items():
         column = [row[names.index(NAMES[player])] for row in shown]
         assert sorted(column) == sorted(verdict for _, verdict in verdicts)
+
+
+def test_the_list_of_probes_has_a_section_for_each_character(
+    site: Path, cells: dict[str, list[tuple[Cell, str]]]
+) -> None:
+    page = article(read(site / FOLDER / "scenes.html"))
+    first, *tables = page.tagged("table")
+    head, *rows = first.tagged("tr")
+    names = [cell.text.strip() for cell in head.tagged("th")][2:]
+    ids = [heading.attributes["id"] for heading in page.tagged("h2")]
+    assert [row.tagged("a")[0].attributes["href"] for row in rows] == [f"#{name}" for name in ids]
+    assert len(rows) == len(tables) > 1
+    for row, table, name in zip(rows, tables, ids, strict=True):
+        numbers = [cell.text.strip() for cell in row.tagged("td")]
+        assert int(numbers[0]) == len(table.tagged("tr")) - 1
+        for player, verdicts in cells.items():
+            own = [said for cell, said in verdicts if f"character-{cell.character}" == name]
+            clear = [said == "passed" for said in own if said != "unclear"]
+            expected = f"{sum(clear) / len(clear):.2f}" if clear else "–"
+            assert numbers[1:][names.index(NAMES[player])] == expected
 
 
 def test_links_and_ids_are_sound(site: Path) -> None:
