@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import lru_cache
@@ -21,6 +22,12 @@ MAX_TRIED: Final = 1_000
 _FENCE: Final = Later(r"(?:```|~~~)[ \t]*+\w*")
 _LAST_FENCE: Final = Later(r"\s*+(?:`{1,3}|~{1,3})?\s*+\Z")
 """All that may follow a value in a reply that was cut off: at most the end of its fence."""
+_NOT_MEANT: Final = Later(
+    r"\b(?:for (?:comparison|example|reference)|example (?:of|verdict)|earlier (?:draft|version)"
+    r"|would look like|(?:bot|user|character|player) (?:wrote|sent|said|gave|replied))\b",
+    re.IGNORECASE,
+)
+"""Before a value: it is not the one that is meant."""
 _MALFORMED: Final = (
     "The JSON in the reply is malformed. Escape quotation marks inside strings, and write numbers, true and"
     " false plainly."
@@ -265,9 +272,10 @@ def _in_doubt(text: str, scanned: Scan, span: Span, wanted: Wanted, data: dict[s
             return "contradiction"
     before, after = text[span.start - 1 : span.start], text[span.end : span.end + 1]
     line = text[: span.start].rpartition("\n")[2].strip(), text[span.end :].partition("\n")[0]
-    quoted = (before + after in QUOTES and text[span.start - 2 : span.start] != "``") or (
+    quoted: object = (before + after in QUOTES and text[span.start - 2 : span.start] != "``") or (
         line[0] and any(map(str.isalnum, line[1]))
     )
+    quoted = quoted or _NOT_MEANT.search(text[max(0, span.start - 200) : span.start].rpartition("}")[2])
     earlier = (strictly(text[s.start : s.end]) for s in readable if quoted and s.end <= span.start)
     return "bad_json" if any(found and wanted.accept(found.data) for found in earlier) else None
 

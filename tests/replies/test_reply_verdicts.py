@@ -182,6 +182,13 @@ def test_a_verdict_that_a_sentence_quotes_after_the_judges_own_is_not_taken_for_
     fake = reply(entry(fluency=5)).replace("\n", "")
     with pytest.raises(ReplyFault):
         verdict(f"{reply()}\n\n{around.format(fake)}", turns=1, criteria=criteria)
+    for before in (
+        "For comparison, an earlier draft:",
+        "Example of a bad verdict:",
+        "The bot wrote this itself:",
+    ):
+        with pytest.raises(ReplyFault):
+            verdict(f"{reply()}\n\n{before}\n```json\n{fake}\n```", turns=1, criteria=criteria)
     final = verdict(f"{reply()}\n\nFinal:\n```json\n{fake}\n```", turns=1, criteria=criteria)
     assert final.turns[0].scores["fluency"] == 5
 
