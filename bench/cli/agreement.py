@@ -68,17 +68,13 @@ def agreement(
     study_name: str | None,
     also: tuple[str, ...],
     table: str | None,
-    human: str | None,
-    judges: str | None,
-    criterion: str | None,
-    item: str | None,
-    group: str | None,
     ensembles: tuple[str, ...],
     refusals: str,
     unit: str,
     form: str | None,
     output: Path | None,
     where: Places,
+    **columns: str | None,
 ) -> None:
     """Measure how well judges agree with people.
 
@@ -104,13 +100,13 @@ def agreement(
 
     form = form_of(form, output, FORMS)
     if table is None:
-        only_table = {"--human": human, "--judges": judges, "--criterion": criterion, "--item": item}
-        _refuse({**only_table, "--group": group}, "needs --table")
+        only_table = ("human", "judges", "criterion", "item", "group")
+        _refuse({f"--{name}": columns[name] for name in only_table}, "needs --table")
         panel = _study(suite_name, language, study_name, also, refusals, where)
     else:
         given = {"SUITE": suite_name, "--language": language, "--study": study_name, "--also": also or None}
         _refuse(given, "cannot be used with --table")
-        panel = _table(table, human, judges, criterion, item, group)
+        panel = _table(table, **columns)
     result = agreement_of(
         panel,
         refusals=refusals,

@@ -165,8 +165,7 @@ def draw_lines(lines: Sequence[Line], average: Line | None, titles: tuple[str, s
     axes.grid(axis="y", color=FAINT, alpha=0.25, linewidth=0.6)
     axes.axhline(0, color=FAINT, linewidth=0.9)
     for line in lines:
-        (drawn,) = axes.plot(line.turns, line.values, color=MARK, alpha=0.5, linewidth=1.1)
-        drawn.set_url(line.link or None)
+        axes.plot(line.turns, line.values, color=MARK, alpha=0.5, linewidth=1.1, url=line.link or None)
     if average is not None:
         axes.plot(average.turns, average.values, color=INK, linewidth=2.4, label=average.name)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
@@ -183,8 +182,8 @@ def draw_lines(lines: Sequence[Line], average: Line | None, titles: tuple[str, s
     last = max(turn for line in lines for turn in line.turns)
     for line, y in zip(named, places, strict=True):
         place: dict[str, Any] = {"xytext": (6, 0), "textcoords": "offset points", "va": "center"}
-        text = axes.annotate(fitting(line.name, END_LENGTH), (last, y), fontsize=SIZE, color=INK, **place)
-        text.set_url(line.link or None)
+        place |= {"fontsize": SIZE, "color": INK, "url": line.link or None}
+        axes.annotate(fitting(line.name, END_LENGTH), (last, y), **place)
         axes.plot([line.turns[-1]], [line.values[-1]], "o", color=MARK, markersize=3.5)
     _legend(figure)
     return figure
@@ -265,8 +264,7 @@ def _rows(
     axes.set_yticks([])
     for y, (row, name) in enumerate(zip(rows, names, strict=True)):
         place: dict[str, Any] = {"ha": "right", "va": "center", "transform": axes.get_yaxis_transform()}
-        text = axes.text(-0.015, y, name, fontsize=SIZE, color=INK, **place)
-        text.set_url(row.link or None)
+        axes.text(-0.015, y, name, fontsize=SIZE, color=INK, url=row.link or None, **place)
     return figure, axes
 
 
@@ -321,8 +319,7 @@ def _label_points(axes: Axes, points: Sequence[Point]) -> None:
                     "transform": axes.transAxes,
                 }
                 at = x + 0.014 if right else x - 0.014
-                text = axes.text(at, y + up, name, fontsize=SIZE, color=INK, **place)
-                text.set_url(point.link or None)
+                axes.text(at, y + up, name, fontsize=SIZE, color=INK, url=point.link or None, **place)
                 taken.append(box)
                 break
 

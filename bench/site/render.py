@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from bench.records import re_asks
@@ -29,7 +30,8 @@ class Pages:
 
     def __init__(self, folder: Path, judges: Mapping[str, str] | None = None) -> None:
         self._judges = dict(judges or {})
-        self._judge_html: dict[str, Markup] = {}
+        self.judge_html = cache(lambda ident: bdi(self.judge(ident)))
+        """A judge's name as HTML, by its id."""
         self._environment = Environment(
             loader=FileSystemLoader(folder),
             autoescape=True,
@@ -37,29 +39,21 @@ class Pages:
             trim_blocks=True,
             lstrip_blocks=True,
             keep_trailing_newline=False,
+            auto_reload=False,
         )
         self._environment.filters.update({**FILTERS, "judge": self.judge_html, "verdict": self._verdict})
         self._environment.globals.update(whisker=whisker, scale=scale, judge_names=self._judges)
-        self._templates: dict[str, Template] = {}
 
     def judge(self, ident: str) -> str:
         """A judge's name by its id."""
         return self._judges.get(ident, ident)
-
-    def judge_html(self, ident: str) -> Markup:
-        """A judge's name as HTML."""
-        if ident not in self._judge_html:
-            self._judge_html[ident] = bdi(self.judge(ident))
-        return self._judge_html[ident]
 
     def _verdict(self, view: VerdictView, steps: str = "") -> Markup:
         return verdict_html(view, self.judge_html(view.judge), steps)
 
     def render(self, name: str, values: Mapping[str, Any]) -> str:
         """The content of one page as HTML."""
-        if name not in self._templates:
-            self._templates[name] = self._environment.get_template(f"{name}.html.j2")
-        return self._templates[name].render(values)
+        return self._environment.get_template(f"{name}.html.j2").render(values)
 
 
 def monogram(name: str) -> str:
