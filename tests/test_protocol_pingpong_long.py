@@ -31,6 +31,7 @@ from bench.scores.analyses.report import Material, report
 from bench.scores.analyses.texts import turns_of
 from bench.scores.forms import to_json
 from bench.scores.long_forms import figures_text
+from bench.scores.long_talks import Slope
 from bench.site.talk import talk_of
 from bench.suites import load_suite
 from tests.lengths import of_long
@@ -221,6 +222,23 @@ def test_every_gap_of_the_analyses_has_a_reason(played: Played) -> None:
         for row in table.rows:
             gaps = {name for name, cell in row.items() if cell is None} - {"low", "high", "reason"}
             assert not gaps or row["reason"]
+
+
+def test_a_slope_of_a_long_conversation_is_told_by_ten_turns(played: Played) -> None:
+    """A point in 300 turns is 0.003 by turn."""
+    frames, board = played[2].frames, played[2].board
+    talk = next(row.long_talk for row in board.rows if row.player == STEADY)
+    assert talk is not None
+    made = report(Material(frames=frames, turns=turns_of([])), ["slopes"]).rows_of("slopes")
+    told = {row["criterion"]: row["per_ten_turns"] for row in made if row["player"] == STEADY}
+    assert told == {name: round(10 * slope.per_turn, 6) for name, slope in talk.slopes.items()}
+    slope = {"in_character": Slope(per_turn=-0.00333, low=-0.0061, high=0.0004)}
+    slope |= {"entertaining": Slope(per_turn=0, low=None, high=None)}
+    rows = [
+        row.model_copy(update={"long_talk": talk.model_copy(update={"slopes": slope})}) for row in board.rows
+    ]
+    text = figures_text(board.model_copy(update={"rows": rows}))
+    assert "-0.033 (-0.061 to +0.004)         0.000        –" in text
 
 
 def test_board_prints_and_stores_the_figures(played: Played) -> None:

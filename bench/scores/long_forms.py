@@ -78,8 +78,8 @@ def _talk_tables(criteria: Sequence[str], talks: Iterable[LongTalk]) -> tuple[Co
         (
             "slopes",
             "Slopes",
-            "Points per turn by which the scores of a criterion rise or fall in the course of a conversation,"
-            " with the 95% interval.",
+            "Points per ten turns by which the scores of a criterion rise or fall in the course of a"
+            " conversation, with the 95% interval.",
             tuple(name.replace("_", " ").capitalize() for name in criteria),
             lambda talk: [_slope(talk.slopes.get(name)) for name in criteria],
         ),
@@ -119,8 +119,9 @@ def _recall(talk: LongTalk) -> tuple[str, ...]:
 def _slope(slope: Slope | None) -> str:
     if slope is None:
         return UNKNOWN
-    ends = "" if slope.low is None else f" ({slope.low:+.3f} to {slope.high:+.3f})"
-    return f"{slope.per_turn:+.3f}{ends}"
+    points, low, high = slope.per_ten_turns
+    told = f"{points:+.3f}" if round(points, 3) else "0.000"
+    return told + ("" if low is None else f" ({low:+.3f} to {high:+.3f})")
 
 
 def _breaks(talk: LongTalk) -> tuple[str, ...]:

@@ -78,6 +78,12 @@ class Slope(Record):
     high: float | None
     """Ends of the 95% interval."""
 
+    @property
+    def per_ten_turns(self) -> tuple[float, float | None, float | None]:
+        """Points per ten turns, and the ends of the interval: in many turns, one turn changes little."""
+        low, high = (None if end is None else published(10 * end) for end in (self.low, self.high))
+        return published(10 * self.per_turn), low, high
+
 
 class TurnShare(Record):
     """Repetition in one turn."""

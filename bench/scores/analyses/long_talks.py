@@ -9,7 +9,7 @@ import pandas as pd
 from bench.scores.digits import published
 from bench.scores.flaws import flaw_rates
 from bench.scores.frame import TALK, Frames
-from bench.scores.long_talks import Recall, Slope, long_talks, recall_of
+from bench.scores.long_talks import Recall, long_talks, recall_of
 from bench.scores.measures import runs_of, words
 from bench.scores.scripts import repeated_by_turn
 
@@ -36,11 +36,11 @@ def _cells(found: Recall, reason: str | None = None) -> dict[str, object]:
 def slopes(frames: Frames) -> pd.DataFrame:
     """One row per player and criterion."""
     rows = [
-        {"player": player, "criterion": name, **slope.model_dump()}
+        (player, name, *slope.per_ten_turns)
         for player, talk in long_talks(frames).items()
         for name, slope in talk.slopes.items()
     ]
-    return pd.DataFrame(rows, columns=["player", "criterion", *Slope.model_fields], dtype="object")
+    return pd.DataFrame(rows, columns=["player", "criterion", "per_ten_turns", "low", "high"], dtype="object")
 
 
 def breaks(frames: Frames) -> pd.DataFrame:

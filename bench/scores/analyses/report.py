@@ -312,7 +312,7 @@ _TABLES: tuple[tuple[str, str, str, str, Callable[[Material], pd.DataFrame]], ..
     (
         "slopes",
         "Slope of each criterion over the turns of a conversation",
-        "Points per turn: least squares for each judgement, mean over judges, then conversations.",
+        "Points per ten turns: least squares for each judgement, mean over judges, then conversations.",
         _NO_SCRIPTS,
         lambda m: slopes(m.frames),
     ),
