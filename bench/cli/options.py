@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +17,7 @@ from bench.errors import CatalogError, UserError
 from bench.results import ResultsTree
 from bench.suites import Suite, load_suite, suite_files
 from bench.suites.layers import layers_of
-from bench.toml_entries import unknown_name
+from bench.toml_entries import check_known
 
 
 class Number(click.FloatRange):
@@ -49,7 +49,7 @@ class Places:
         return ResultsTree(self.results)
 
     def evidence(
-        self, suite: str | None = None, languages: Iterable[str] = (), *, public: bool = False
+        self, suite: str | None = None, languages: Sequence[str] = (), *, public: bool = False
     ) -> ResultsTree:
         """The results tree, for a command that only reads it; ``public``: without private suites.
 
@@ -73,7 +73,7 @@ class Places:
 
         return public_tree(self.results, all_suites(self.layers), suites or None)
 
-    def _evidence(self, suite: str | None, languages: Iterable[str]) -> ResultsTree:
+    def _evidence(self, suite: str | None, languages: Sequence[str]) -> ResultsTree:
         if not self.results.is_dir():
             hint = f"Name another with --results, or create it: `bench run {suite or 'SUITE'}`."
             raise UserError(_missing(self.results, "folder"), where=str(self.results), hint=hint)
@@ -82,13 +82,11 @@ class Places:
             return tree
         suites = suite_files(self.layers) if self.prompts.is_dir() else {}
         known = suites.keys() | set(tree.suites())
-        if suite not in known:
-            raise unknown_name(suite, known, "suite", f"{self.results} and {self.prompts}")
-        for language in languages:
-            languages_known = {language for _, language in tree.boards(suite)}
-            languages_known |= set(self.suite(suite).scenes) if suite in suites else set()
-            if language not in languages_known:
-                raise unknown_name(language, languages_known, "language", f"suite {suite}")
+        check_known([suite], known, "suite", f"{self.results} and {self.prompts}")
+        if languages:
+            played = set(self.suite(suite).scenes) if suite in suites else set()
+            played |= {language for _, language in tree.boards(suite)}
+            check_known(languages, played, "language", f"suite {suite}")
         return tree
 
     def catalog(self) -> Catalog:

@@ -29,7 +29,7 @@ from bench.suites.layers import (
     private_layer,
 )
 from bench.suites.macros import settled
-from bench.toml_entries import MOST_TEXT, entry_from, toml_value, unknown_name
+from bench.toml_entries import MOST_TEXT, check_known, entry_from, toml_value
 
 
 @dataclass(frozen=True)
@@ -140,9 +140,8 @@ def export_card(layers: Sequence[Path], language: str, name: str, output: Path) 
     """
     form = form_of(output)
     files = entries_in(layers, "characters", language)
-    if name not in files:
-        where = " and ".join(str(layer / "characters" / language) for layer in layers)
-        raise unknown_name(name, files, "character", where)
+    where = " and ".join(str(layer / "characters" / language) for layer in layers)
+    check_known([name], files, "character", where)
     path = files[name]
     card = read_entry(Card, path, path.parents[2])
     kept = path.with_suffix(IMPORTED)
