@@ -24,7 +24,7 @@ _ENDS: Final = ("_score", "_margin")
 _WHOLE: Final = Later(rf"\s*{_NUMBER}\s*", re.IGNORECASE)
 _SENTENCES: Final = Later(r"(?<=[.!?])\s+|[\n。！？!?]+")
 _QUOTED: Final = Later(r"\"[^\"\n]{0,400}\"|“[^”\n]{0,400}”|«[^»\n]{0,400}»")
-_MARKED: Final = Later(r"\[\[[^\[\]\n]{0,9}\]\]")
+_MARKED: Final = Later(r"\[\[\s{0,3}(-?[0-9]{1,9})\s{0,3}\]\]")
 """A final score that is read on its own."""
 _AVERAGE: Final = Later(
     r"average|confiden|\bavg|\bmean\b|median|overall|total|\bsum\b|средн|итог|平均|durchschn|moyenne|promedio",
@@ -112,8 +112,10 @@ def numbers_in(value: Any, known: Collection[str]) -> list[Numbers]:
         for key, inner in item.items():
             if isinstance(inner, dict | list):
                 found += [] if _AVERAGE.search(key) else numbers_in(inner, known)
-            elif (name := _known(key, known)) and _WHOLE.fullmatch(text := str(inner)):
-                numbers[name] = _plain(text)
+            elif name := _known(key, known):
+                marked = _MARKED.search(inner) if isinstance(inner, str) else None
+                if _WHOLE.fullmatch(number := marked[1] if marked else str(inner)):
+                    numbers[name] = _plain(number)
         if numbers:
             found.append(numbers)
     return found
