@@ -263,13 +263,14 @@ def _in_doubt(text: str, scanned: Scan, span: Span, wanted: Wanted, data: dict[s
     """Why something else than ``data`` may be meant: what follows changes one of its numbers, or an earlier
     value would do and this one is a quotation in a sentence."""
     readable = [s for s in scanned.spans[-MAX_TRIED:] if s.closed and s.height <= MAX_DEPTH]
-    given = numbers_in(data, wanted.known)
-    if given and takes_back(outside(text, scanned, span.end), given, wanted.known):
-        return "contradiction"
-    for other in (s for s in readable if s.start >= span.end) if given else ():
-        decoded = strictly(text[other.start : other.end])
-        if decoded and differs(decoded.data, given, wanted.known):
+    if any(map(str.isalnum, text[span.end :])):
+        given = numbers_in(data, wanted.known)
+        if given and takes_back(outside(text, scanned, span.end), given, wanted.known):
             return "contradiction"
+        for other in (s for s in readable if given and s.start >= span.end):
+            decoded = strictly(text[other.start : other.end])
+            if decoded and differs(decoded.data, given, wanted.known):
+                return "contradiction"
     before, after = text[span.start - 1 : span.start], text[span.end : span.end + 1]
     line = text[: span.start].rpartition("\n")[2].strip(), text[span.end :].partition("\n")[0]
     quoted: object = (before + after in QUOTES and text[span.start - 2 : span.start] != "``") or (

@@ -149,6 +149,8 @@ def takes_back(text: str, given: Sequence[Numbers], known: Collection[str]) -> b
 
 def revised_inside(data: dict[str, Any], known: Collection[str]) -> bool:
     """Whether keys of a verdict that were not asked for change it."""
+    if _only(data, frozenset(known)):
+        return False
     for item in _objects(data, known):
         extra = [key for key in item if key not in known]
         given = numbers_in(_asked(item, known), known) if extra else []
@@ -162,6 +164,15 @@ def revised_inside(data: dict[str, Any], known: Collection[str]) -> bool:
             elif not _AVERAGE.search(key) and differs(value, given, known):
                 return True
     return False
+
+
+def _only(value: Any, known: frozenset[str]) -> bool:
+    """Whether a verdict has no other keys than those that were asked for, as most have."""
+    if type(value) is dict:
+        if not known.issuperset(value):
+            return False
+        value = value.values()
+    return all(_only(item, known) for item in value if type(item) is dict or type(item) is list)
 
 
 def _objects(value: Any, known: Collection[str]) -> Iterator[dict[str, Any]]:
