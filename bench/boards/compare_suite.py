@@ -105,7 +105,8 @@ def _make(
     check_prices_of(protocol.catalog, called, limits, listener.warning)
     remove_leftovers(tree.root)
     work = {job.name: job.again() for job in jobs}
-    every = [item for job in jobs for item in work[job.name] + job.next_round()]
+    chosen = {job.name: job.next_round() for job in jobs}
+    every = [item for job in jobs for item in work[job.name] + chosen[job.name]]
     report.planned_comparisons = len(every)
     report.planned_calls = 2 * report.planned_comparisons
     if not report.planned_comparisons:
@@ -116,25 +117,30 @@ def _make(
         from bench.run.batch_judging import Batching
 
         batching = Batching(protocol.catalog, cache, name, limits, poll_seconds, listener)
-        _in_batches(jobs, work, {item.judge for item in every}, batching, report)
+        _in_batches(jobs, work, chosen, {item.judge for item in every}, batching, report)
     else:
         mention_pending(cache, name, f"bench compare {protocol.suite.id} --batch", listener)
         run_async(lambda: _execute(jobs, work, called, cache, limits.max_cost, report, listener))
 
 
 def _in_batches(
-    jobs: Sequence[CompareJob], work: Work, judges: Collection[str], batching: Batching, report: RunReport
+    jobs: Sequence[CompareJob],
+    work: Work,
+    chosen: Work,
+    judges: Collection[str],
+    batching: Batching,
+    report: RunReport,
 ) -> None:
-    """Make the comparisons of ``work``, and all others that are missing, in batches. A comparison that waits
-    for an answer is not made."""
+    """Make the comparisons of ``work`` and ``chosen`` in batches, but none that waits for an answer."""
 
     async def asked(chat: Chat, submitted: Collection[str]) -> list[Want]:
         wants = []
         for job in jobs:
             rounds = _rounds(job, batching.cache)
-            chosen = await _resumed(job, rounds, chat, submitted) + job.next_round()
-            rounds.note(chosen)
-            work[job.name] += chosen
+            resumed = await _resumed(job, rounds, chat, submitted)
+            made = resumed + job.next_round() if resumed else chosen[job.name]
+            rounds.note(made)
+            work[job.name] += made
             wants += await first_calls(job.comparer, work[job.name], job.tree, chat)
         return wants
 

@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 import bench
+from bench.boards.comparing import CompareJob
 from bench.boards.loading import all_suites
 from bench.cli import cli
 from bench.protocol_facts import facts_of
@@ -17,6 +18,7 @@ from bench.protocols.comparing import Comparer, comparable, templates_of
 from bench.records import Message, canonical
 from bench.results.comparison_records import Comparison
 from bench.results.comparisons import comparison_path, comparisons, write_comparison
+from bench.run.comparing import CompareWork
 from tests.comparing.conftest import (
     PAIRS,
     PLAYERS,
@@ -116,6 +118,19 @@ def test_batches_make_the_comparisons_that_ordinary_calls_make(tiny: Tiny, serve
         shutil.rmtree(folder)
     assert plain(compare(tiny, **rotating)) == plain(batched)
     assert server.count == 2 * PAIRS * SCENES
+
+
+def test_what_a_batch_compares_is_chosen_once(tiny: Tiny, monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes: list[int | None] = []
+    choose = CompareJob.next_round
+
+    def noted(job: CompareJob, size: int | None = None) -> list[CompareWork]:
+        sizes.append(size)
+        return choose(job, size)
+
+    monkeypatch.setattr(CompareJob, "next_round", noted)
+    assert len(compare(tiny, batch=True, poll_seconds=0.01)) == PAIRS * SCENES
+    assert sizes == [None]
 
 
 def test_what_a_batch_leaves_unanswered_waits_for_the_next_one(tiny: Tiny, server: BatchServer) -> None:
