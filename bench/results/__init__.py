@@ -18,7 +18,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -225,19 +225,22 @@ class ResultsTree:
 
     def conversation(self, cell: Cell) -> Conversation | None:
         """The conversation of a cell, or None if it does not exist yet. Raises RecordError."""
-        path = self.conversation_path(cell)
-        if not path.exists():
-            return None
-        record = read_record(Conversation, path, self.root)
-        return _placed(record, path, self.conversation_path(record))
+        return self._at(Conversation, self.conversation_path(cell), self.conversation_path)
 
     def judgement(self, cell: Cell, judge: str) -> Judgement | None:
         """A judge's judgement of a cell, or None if it does not exist yet. Raises RecordError."""
-        path = self.judgement_path(cell, judge)
+        place = self.judgement_path(cell, judge)
+        return self._at(Judgement, place, lambda record: self.judgement_path(record, record.judge))
+
+    def _at(self, kind: type[T], path: Path, place_of: Callable[[T], Path]) -> T | None:
+        """The record in a file that may be missing. Raises RecordError if it belongs elsewhere."""
         if not path.exists():
             return None
-        record = read_record(Judgement, path, self.root)
-        return _placed(record, path, self.judgement_path(record, record.judge))
+        record = read_record(kind, path, self.root)
+        if (due := place_of(record)) != path:
+            hint = "Restore the file from version control, or delete it and run again."
+            raise RecordError(f"holds the record of {due}", where=str(path), hint=hint)
+        return record
 
     def read_audio(self, cell: Cell, audio: Audio) -> bytes:
         """The sound file of a message. Raises StorageError if it is missing or has other bytes."""
@@ -332,14 +335,6 @@ class ResultsTree:
         except OSError as error:
             raise storage_error(error, path) from None
         return write_atomically(path, data, replace=replace)
-
-
-def _placed(record: T, path: Path, due: Path) -> T:
-    """``record``, read from ``path``. Raises RecordError if it belongs elsewhere."""
-    if path != due:
-        hint = "Restore the file from version control, or delete it and run again."
-        raise RecordError(f"holds the record of {due}", where=str(path), hint=hint)
-    return record
 
 
 def sounds_of(conversation: Conversation) -> list[Audio]:

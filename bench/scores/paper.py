@@ -10,7 +10,8 @@ Scores are in points of the protocol's scale, lengths in Unicode characters.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
 
 import numpy as np
 import pandas as pd
@@ -21,6 +22,8 @@ from bench.scores.digits import DIGITS as DIGITS
 from bench.scores.digits import published as published
 from bench.scores.frame import SCENE, TALK, VERDICT, Frames
 from bench.scores.weights import Weights
+
+T = TypeVar("T")
 
 LENGTH_STRENGTH = 0.07
 """The most that long answers can cost, as a share of the score."""
@@ -233,15 +236,18 @@ def ranks(printed: Sequence[int], gap: float = PAPER_GAP) -> list[int]:
     A group shares the place of its leader. The next group begins with the first score more than ``gap``
     hundredths below that leader. For example, groups of 2 and 3 have ranks 1 and 3.
     """
-    given: list[int] = []
-    leader = None
-    for place, score in enumerate(printed, start=1):
-        if leader is None or leader - score > gap:
-            leader = score
-            given.append(place)
-        else:
-            given.append(given[-1])
-    return given
+    return group_places(printed, lambda leader, score: leader - score > gap)
+
+
+def group_places(ordered: Sequence[T], apart: Callable[[T, T], bool]) -> list[int]:
+    """For each of ``ordered`` the place of its group's leader; who is ``apart`` from it leads the next."""
+    leader = 0
+    leaders = []
+    for place, item in enumerate(ordered):
+        if apart(ordered[leader], item):
+            leader = place
+        leaders.append(leader + 1)
+    return leaders
 
 
 def ranked(scores: pd.DataFrame, gap: float = PAPER_GAP) -> pd.DataFrame:

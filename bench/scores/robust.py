@@ -316,7 +316,7 @@ def rank_intervals(scores: pd.Series, pairs: pd.DataFrame) -> pd.DataFrame:
     table["rank"] = table["score"].rank(ascending=False, method="min").astype(int)
     table["rank_low"] = np.minimum([1 + above[name] for name in names], table["rank"])
     table["rank_high"] = np.maximum([len(names) - below[name] for name in names], table["rank"])
-    table["group"] = _groups(names, beaten)
+    table["group"] = paper.group_places(names, lambda leader, name: (leader, name) in beaten)
     return table
 
 
@@ -324,18 +324,6 @@ def with_ranks(table: pd.DataFrame, pairs: pd.DataFrame) -> pd.DataFrame:
     """``table`` (``score`` by player) with the columns of :func:`rank_intervals`, best first."""
     ranked = table.join(rank_intervals(table["score"], pairs).drop(columns="score"))
     return ranked.sort_values("score", ascending=False, kind="stable")
-
-
-def _groups(names: list[str], beaten: set[tuple[str, str]]) -> list[int]:
-    groups: list[int] = []
-    leader = ""
-    for place, name in enumerate(names, start=1):
-        if not groups or (leader, name) in beaten:
-            leader = name
-            groups.append(place)
-        else:
-            groups.append(groups[-1])
-    return groups
 
 
 def separability(pairs: pd.DataFrame) -> float | None:
