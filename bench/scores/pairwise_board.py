@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import pandas as pd
 
@@ -25,6 +25,8 @@ from bench.scores.pairwise_data import (
 from bench.scores.pairwise_ratings import Habits, habits, judges_spread, pairwise_numbers
 from bench.scores.pairwise_records import Effect, RatedJudge, RatedPair, RatedPlayer, Rating, Tally
 from bench.scores.robust import JudgesAs, separability
+
+K = TypeVar("K")
 
 FEW_PAIRS = 5
 """With fewer comparisons, a habit of a judge may be chance."""
@@ -172,9 +174,7 @@ def _by_criterion(
     for name in evidence.criteria if records else ():
         if name == criterion:
             made[name] = (
-                {str(player): float(score) for player, score in players["score"].items()}
-                if len(players)
-                else {}
+                dict(zip(map(str, players.index), players["score"], strict=True)) if len(players) else {}
             )
             continue
         fitted, _ = _fitted(evidence, records, name)
@@ -192,7 +192,11 @@ def _rows(
     inside: set[str],
     reason: str | None,
 ) -> tuple[RatedPlayer, ...]:
-    tallies = tallies_of((*record.players, balance_of(record, criterion)) for record in counting)
+    tallies = tallies_of(
+        (player, sign * balance_of(record, criterion))
+        for record in counting
+        for player, sign in zip(record.players, (1, -1), strict=True)
+    )
     refused, unfinished = evidence.refused(), evidence.unfinished()
     order = {name: n for n, name in enumerate(players.index)}
     table = players.to_dict("index")
@@ -202,9 +206,7 @@ def _rows(
         numbers = table.get(name)
         why = None
         if numbers is None:
-            why = (
-                _unrated(name, tallies, inside, refused[name], unfinished[name]) if reason is None else reason
-            )
+            why = reason or _unrated(name, tallies, inside, refused[name], unfinished[name])
         rows.append(
             RatedPlayer(
                 player=name,
@@ -239,38 +241,23 @@ def _pairs(
     evidence: Evidence, counting: Sequence[Comparison], tested: pd.DataFrame, criterion: str
 ) -> tuple[RatedPair, ...]:
     """Every pair with a comparison that counts."""
-    own: dict[tuple[str, str], list[Comparison]] = defaultdict(list)
+    own: dict[tuple[str, str], list[tuple[Comparison, float]]] = defaultdict(list)
     for record in counting:
-        own[record.players].append(record)
+        own[record.players].append((record, balance_of(record, criterion)))
     tests = {frozenset((row["player"], row["other"])): row for row in tested.to_dict("records")}
-    made = []
-    for (player, other), records in sorted(own.items()):
-        tally = Tally()
-        criteria: dict[str, Tally] = defaultdict(Tally)
-        sides: dict[str, dict[str, Tally]] = {
-            "character": defaultdict(Tally),
-            "situation": defaultdict(Tally),
-        }
-        for record in records:
-            balance = balance_of(record, criterion)
-            tally = tally.plus(balance)
-            for name in evidence.criteria:
-                criteria[name] = criteria[name].plus(balance_of(record, name))
-            for side, counts in sides.items():
-                key = getattr(record, side)
-                counts[key] = counts[key].plus(balance)
-        made.append(
-            RatedPair(
-                player=player,
-                other=other,
-                tally=tally,
-                by_criterion=dict(criteria),
-                by_character=dict(sides["character"]),
-                by_situation=dict(sides["situation"]),
-                **compared_by(tests.get(frozenset((player, other))), player),
-            )
+    names = evidence.criteria
+    return tuple(
+        RatedPair(
+            player=player,
+            other=other,
+            tally=tallies_of((player, balance) for _, balance in led)[player],
+            by_criterion=tallies_of((name, balance_of(r, name)) for r, _ in led for name in names),
+            by_character=tallies_of((record.character, balance) for record, balance in led),
+            by_situation=tallies_of((record.situation, balance) for record, balance in led),
+            **compared_by(tests.get(frozenset((player, other))), player),
         )
-    return tuple(made)
+        for (player, other), led in sorted(own.items(), key=lambda pair: pair[0])
+    )
 
 
 def _judge(
@@ -314,12 +301,11 @@ def effect_of(fitted: Fit | None, name: str) -> Effect | None:
     return Effect(estimate=published(estimate), low=known(estimate - reach), high=known(estimate + reach))
 
 
-def tallies_of(balances: Iterable[tuple[str, str, float]]) -> dict[str, Tally]:
-    """The tally of each player over comparisons: two players, and by how much the first leads."""
-    tallies: dict[str, Tally] = defaultdict(Tally)
-    for first, second, balance in balances:
-        tallies[first] = tallies[first].plus(balance)
-        tallies[second] = tallies[second].plus(-balance)
+def tallies_of(balances: Iterable[tuple[K, float]]) -> dict[K, Tally]:
+    """The tally of each key, from comparisons by key and by how much its side leads."""
+    tallies: dict[K, Tally] = defaultdict(Tally)
+    for key, balance in balances:
+        tallies[key] = tallies[key].plus(balance)
     return tallies
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-
 import numpy as np
 import pandas as pd
 
@@ -22,7 +20,7 @@ from bench.scores.pairwise_board import (
 )
 from bench.scores.pairwise_data import MEAN, connected
 from bench.scores.pairwise_ratings import habits, judges_spread, pairwise_numbers
-from bench.scores.pairwise_records import RatedJudge, RatedPair, RatedPlayer, Rating, Tally
+from bench.scores.pairwise_records import RatedJudge, RatedPair, RatedPlayer, Rating
 from bench.scores.robust import JudgesAs, separability
 
 NO_SCORES = Correlation(kind="spearman", n=0, value=None, reason="there is no board by score")
@@ -89,7 +87,9 @@ def arrays_of(table: ComparedTable) -> Comparisons:
 
 
 def _rows(table: ComparedTable, players: pd.DataFrame, inside: set[str]) -> tuple[RatedPlayer, ...]:
-    tallies = tallies_of((line.first, line.second, line.margin) for line in table.lines)
+    tallies = tallies_of(
+        side for line in table.lines for side in ((line.first, line.margin), (line.second, -line.margin))
+    )
     found = players.to_dict("index")
     order = [*map(str, found), *sorted(set(tallies) - set(found))]
     return tuple(
@@ -110,11 +110,12 @@ def _rows(table: ComparedTable, players: pd.DataFrame, inside: set[str]) -> tupl
 
 
 def _pairs(table: ComparedTable, tested: pd.DataFrame) -> tuple[RatedPair, ...]:
-    tallies: dict[tuple[str, str], Tally] = defaultdict(Tally)
-    for line in table.lines:
-        first, second = sorted((line.first, line.second))
-        sign = 1 if first == line.first else -1
-        tallies[first, second] = tallies[first, second].plus(sign * line.margin)
+    tallies = tallies_of(
+        ((line.first, line.second), line.margin)
+        if line.first < line.second
+        else ((line.second, line.first), -line.margin)
+        for line in table.lines
+    )
     tests = {(row["player"], row["other"]): row for row in tested.to_dict("records")}
     return tuple(
         RatedPair(
