@@ -10,7 +10,7 @@ from bench.scores.analyses.repeats import same_settings
 from bench.scores.frame import Frames
 from bench.scores.ledger import Scene
 from bench.scores.linking import VersionLink, linked
-from bench.scores.robust import Grid, robust_grid
+from bench.scores.robust import Grid, robust_board
 from bench.scores.weights import EQUAL, standard_weightings
 
 _NOTHING = Grid((), (), (), np.zeros((0, 0, 0)))
@@ -37,7 +37,7 @@ def version_link(older: tuple[ResultsTree, Frames], newer: tuple[ResultsTree, Fr
     if copies:
         notes = (*notes, f"{len(copies)} conversations are the same in both versions, and do not count")
     before, after = (
-        robust_grid(frames, standard_weightings(frames.criteria)[EQUAL]) for frames in (old, new)
+        robust_board(frames, standard_weightings(frames.criteria)[EQUAL]).grid for frames in (old, new)
     )
     return linked(
         before,

@@ -59,22 +59,16 @@ class Grid:
     values: Array
 
 
-def robust_grid(frames: Frames, weights: Weights, policy: Policy = ROBUST) -> Grid:
-    """Length-normalised final scores of all players and scenes under ``policy``."""
-    finals = scene_scores(frames, weights, policy)["final"]
-    return grid(_normalised(finals, _length_terms(frames, finals)))
-
-
 def robust_cube(
     frames: Frames,
     weights: Weights,
     terms: pd.DataFrame,
     *,
-    turns: bool = False,
-    policy: Policy = ROBUST,
-    scenes: pd.Index | None = None,
+    turns: bool,
+    policy: Policy,
+    scenes: pd.Index | None,
 ) -> Cube:
-    """The same scores by each judge, without estimates for absent judgements.
+    """Length-normalised final scores under ``policy`` by each judge, without estimates for absent judgements.
 
     ``terms``: the length rule of each player, from :func:`bench.scores.paper.length_terms`. ``turns``: also
     how far the turns of each judgement differ (``within``). ``scenes``: those that count (an index by SCENE);
@@ -112,10 +106,6 @@ def _scenes_of(values: pd.Series) -> pd.MultiIndex:
     """(character, situation) of each entry."""
     levels = [values.index.get_level_values(name) for name in SCENE[1:]]
     return pd.MultiIndex.from_arrays(levels, names=SCENE[1:])
-
-
-def _length_terms(frames: Frames, finals: pd.Series) -> pd.DataFrame:
-    return paper.length_terms(frames, finals.groupby(level="player").mean())
 
 
 def _normalised(finals: pd.Series, terms: pd.DataFrame) -> pd.Series:
@@ -185,7 +175,7 @@ def robust_board(
         length_rule: Whether the protocol's length rule applies.
     """
     finals = scene_scores(frames, weights, policy)["final"]
-    terms = _length_terms(lengths or frames, finals)
+    terms = paper.length_terms(lengths or frames, finals.groupby(level="player").mean())
     if not length_rule:
         terms = terms.assign(factor=1.0, shift=0.0)
     counted = finals.index if policy.scenes == "shared" else None

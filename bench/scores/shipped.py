@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from itertools import product
 from typing import Any
 
 import pandas as pd
@@ -25,7 +26,7 @@ def shipped(frames: Frames) -> dict[str, Any] | None:
     player, scene, repeat and judge: o for a verdict, r for one that saw a refusal, - for none. ``turns``: the
     usual number of scores of a verdict in each scene; ``odd``: verdicts with others, as [place in ``states``,
     number]. ``ended``: places of the conversations (player, scene, repeat) that their player ended.
-    ``lengths``: mean answer lengths.
+    ``lengths``: mean answer lengths. ``asked``: where judges rotate, the places of those of each scene.
     """
     facts = facts_of(frames.protocol)
     if facts.scale is None or frames.usable.empty:
@@ -39,7 +40,9 @@ def shipped(frames: Frames) -> dict[str, Any] | None:
     ended = set(_keys(table[(table["status"] == "failed") & table["ended_by_player"]], TALK))
     lengths = frames.answer_lengths
     counts = {verdict: len(scores[frames.criteria[0]]) for verdict, scores in given.items()}
-    usual = _usual(counts)
+    usual, asked = _usual(counts), None
+    if frames.asked is not None:
+        asked = [[frames.judges.index(judge) for judge in frames.judges_of(scene)] for scene in scenes]
     return {
         "scale": list(facts.scale),
         "rule": facts.length_rule,
@@ -48,7 +51,7 @@ def shipped(frames: Frames) -> dict[str, Any] | None:
         "judges": list(frames.judges),
         "scenes": [list(scene) for scene in scenes],
         "repeats": len(frames.samples),
-        "asked": _asked(frames, scenes),
+        "asked": asked,
         "lengths": [lengths.get(player) for player in players],
         "values": values,
         "width": width,
@@ -69,21 +72,13 @@ def _given(frames: Frames) -> tuple[dict[Key, dict[str, list[str]]], list[int | 
     width = 1
     while len(DIGITS) ** width < len(values):
         width += 1
-    codes = {value: _code(n, width) for n, value in enumerate(values)}
+    codes = dict(zip(values, map("".join, product(DIGITS, repeat=width)), strict=False))
     given: dict[Key, dict[str, list[str]]] = {}
     for verdict, criterion, score in zip(
         _keys(rows, VERDICT), rows["criterion"].tolist(), rows["score"].tolist(), strict=True
     ):
         given.setdefault(verdict, {}).setdefault(criterion, []).append(codes[score])
     return given, values, width
-
-
-def _code(number: int, width: int) -> str:
-    text = ""
-    for _ in range(width):
-        number, digit = divmod(number, len(DIGITS))
-        text = DIGITS[digit] + text
-    return text
 
 
 def _keys(table: pd.DataFrame, names: Sequence[str]) -> Iterable[Key]:
@@ -96,10 +91,3 @@ def _usual(counts: Mapping[Key, int]) -> dict[Key, int]:
     for verdict, count in counts.items():
         by_scene.setdefault(verdict[1:3], Counter())[count] += 1
     return {scene: counter.most_common(1)[0][0] for scene, counter in by_scene.items()}
-
-
-def _asked(frames: Frames, scenes: Sequence[tuple[str, str]]) -> list[list[int]] | None:
-    """Where judges rotate: the places of those that should score each scene."""
-    if frames.asked is None:
-        return None
-    return [[frames.judges.index(judge) for judge in frames.judges_of(scene)] for scene in scenes]

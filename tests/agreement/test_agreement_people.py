@@ -10,9 +10,8 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from bench.agreement.alpha import alpha_of
 from bench.agreement.coefficients import Resampling
-from bench.agreement.people import People, people_of
+from bench.agreement.people import People, alpha_of, people_of
 from bench.agreement.report import agreement_of
 from bench.scores.alpha import ResampledAlpha, ordinal_alpha
 from tests.agreement.simulated import panel_of, sample

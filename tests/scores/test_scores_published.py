@@ -21,7 +21,7 @@ from bench.results.score_tables import ScoreTable, source_of, table_files
 from bench.scores.board import Board
 from bench.scores.compare import rank_moves
 from bench.scores.frame import Frames, load
-from bench.scores.robust import paired_differences, robust_grid, separability
+from bench.scores.robust import paired_differences, robust_board, separability
 from bench.scores.weights import EQUAL, standard_weightings
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -88,7 +88,7 @@ def test_every_score_of_the_table_is_in_the_frame_once(frames: Frames) -> None:
 
 
 def test_separated_pairs_and_errors_of_the_real_board_are_those_of_the_reference(frames: Frames) -> None:
-    pairs = paired_differences(robust_grid(frames, standard_weightings(frames.criteria)[EQUAL]))
+    pairs = paired_differences(robust_board(frames, standard_weightings(frames.criteria)[EQUAL]).grid)
     assert (len(pairs), int(pairs["separated"].sum())) == (496, 317)
     assert separability(pairs) == pytest.approx(0.6391, abs=5e-5)
     assert float(pairs["standard_error"].median()) == pytest.approx(0.0958, abs=5e-5)
@@ -96,7 +96,7 @@ def test_separated_pairs_and_errors_of_the_real_board_are_those_of_the_reference
 
 def test_scenes_without_character_are_independent(frames: Frames) -> None:
     """One-way: the standard error is that of a paired t test (scipy-free, by hand) with n - 1 degrees."""
-    grid = robust_grid(frames, standard_weightings(frames.criteria)[EQUAL])
+    grid = robust_board(frames, standard_weightings(frames.criteria)[EQUAL]).grid
     pairs = paired_differences(grid)
     assert set(pairs["df"]) == {29.0}
     a, b = (grid.values[n].ravel() for n in (0, 1))
@@ -123,7 +123,7 @@ def test_scenes_with_characters_and_situations_are_clustered_by_both(tmp_path: P
     frames = load(tree, "other", "ja")
     assert set(frames.conversations["character"]) == {"c0", "c1", "c2"}
     assert set(frames.conversations["situation"]) == {"s0", "s1", "s2", "s3"}
-    grid = robust_grid(frames, standard_weightings(frames.criteria)[EQUAL])
+    grid = robust_board(frames, standard_weightings(frames.criteria)[EQUAL]).grid
     assert grid.values.shape == (3, 3, 4)
 
 

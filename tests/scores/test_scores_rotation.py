@@ -14,7 +14,7 @@ from bench.scores.analyses.judges import agreement, leniency, pairwise
 from bench.scores.analyses.scenes import judge_table
 from bench.scores.analyses.variance import notes, variance_study
 from bench.scores.frame import SCENE, TALK, Frames, load
-from bench.scores.robust import paired_differences, robust_grid
+from bench.scores.robust import paired_differences, robust_board
 from bench.scores.weights import EQUAL, standard_weightings
 from bench.suites.rotation import rota_of
 from tests.synthetic import make_tree
@@ -36,7 +36,7 @@ def test_rotated_judges_recover_the_panel_mean(panel: Frames, per_scene: int) ->
     rotated = panel.rotated(rota)
     assert len(rotated.judgements) == len(panel.judgements) * per_scene / 4
     weights = standard_weightings(panel.criteria)[EQUAL]
-    whole, part = (paired_differences(robust_grid(frames, weights)) for frames in (panel, rotated))
+    whole, part = (paired_differences(robust_board(frames, weights).grid) for frames in (panel, rotated))
     assert len(whole) == len(list(combinations(range(8), 2)))
     assert stats.pearsonr(whole["difference"], part["difference"]).statistic > 0.98
     missed = (whole["difference"] - part["difference"]).abs()

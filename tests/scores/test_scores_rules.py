@@ -17,7 +17,7 @@ from bench.scores.compare import methods as all_methods
 from bench.scores.compare import scored_by
 from bench.scores.frame import load
 from bench.scores.paper import rank_gap, v1_penalty
-from bench.scores.robust import robust_grid
+from bench.scores.robust import robust_board
 from tests.scores.evidence import LANGUAGE, SUITE, Evidence, refused
 
 TANH_HALF = 0.46211715726000975  # (e - 1) / (e + 1)
@@ -119,7 +119,7 @@ def test_other_ways_to_score_keep_version_1s_rules(version_1: Evidence) -> None:
 
 def test_the_robust_scoring_weighs_scenes_alike_under_the_same_length_rule(version_1: Evidence) -> None:
     frames = load(version_1.tree, SUITE, LANGUAGE)
-    grid = robust_grid(frames, dict.fromkeys(frames.criteria, 1.0))
+    grid = robust_board(frames, dict.fromkeys(frames.criteria, 1.0)).grid
     means = dict(zip(grid.players, grid.values.reshape(3, -1).mean(axis=1), strict=True))
     # ann: 7 and 5 by scene, so its mean is 6 and the span 3
     assert means == pytest.approx({"ann": 6, "bob": 8, "cid": 9 - 3 * TANH_HALF})

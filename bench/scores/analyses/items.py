@@ -11,7 +11,7 @@ from bench.scores.analyses.scenes import scene_finals
 from bench.scores.bootstrap import Array
 from bench.scores.clusters import mean_of_known
 from bench.scores.digits import published
-from bench.scores.frame import Frames
+from bench.scores.frame import SCENE, Frames
 
 LEAST_PLAYERS = 10
 """Fewest players for an item-rest correlation."""
@@ -21,18 +21,7 @@ UNRELATED = 0.3
 """A scene is unrelated to the others if the whole 95% interval of its correlation lies below this."""
 NORMAL = 1.959963984540054
 """Quantile of the standard normal distribution for a 95% interval."""
-COLUMNS = [
-    "character",
-    "situation",
-    "players",
-    "score",
-    "spread",
-    "item_rest",
-    "low",
-    "high",
-    "flag",
-    "reason",
-]
+COLUMNS = [*SCENE[1:], "players", "score", "spread", "item_rest", "low", "high", "flag", "reason"]
 
 
 def scene_items(frames: Frames) -> pd.DataFrame:
