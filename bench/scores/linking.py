@@ -14,10 +14,10 @@ import numpy as np
 import pandas as pd
 
 from bench.records import Record
-from bench.scores.analyses.sure import two_way
 from bench.scores.clusters import clustered
 from bench.scores.digits import known, published
 from bench.scores.distributions import half_width
+from bench.scores.frame import SCENE
 from bench.scores.ledger import Scene
 from bench.scores.robust import Grid
 
@@ -98,7 +98,8 @@ def linked(
         notes: What a reader should know about the anchors.
     """
     shifts = _shifts(older, newer, anchors, again, left_out)
-    scenes, players = (shifts.index.get_level_values(name).nunique() for name in ("scene", "player"))
+    scenes = shifts.groupby(level=SCENE[1:]).ngroups
+    players = shifts.index.get_level_values("player").nunique()
     empty = VersionLink(
         older=names[0],
         newer=names[1],
@@ -118,7 +119,7 @@ def linked(
         needed = f"needs at least {LEAST_SCENES} and {LEAST_PLAYERS}"
         reason = f"{scenes} anchor scenes and {players} players that were run in both versions: {needed}"
         return empty.model_copy(update={"reason": reason})
-    made = clustered(two_way(shifts)[np.newaxis])
+    made = clustered(shifts.unstack(SCENE[1:]).to_numpy(dtype=np.float64)[np.newaxis])
     link, error, df = (float(part[0]) for part in (made.mean, made.error, made.df))
     if math.isnan(df):
         return empty.model_copy(
@@ -145,12 +146,9 @@ def _shifts(
     again: Collection[str],
     left_out: Collection[tuple[str, str, str]],
 ) -> pd.Series:
-    """Newer minus older score by player and scene (character, situation), of all that can be a link."""
+    """Newer minus older score of all that can be a link, indexed by SCENE."""
     both = (_series(newer) - _series(older)).dropna()
-    keep = [
-        player in again and scene in anchors and (player, *scene) not in left_out
-        for player, scene in both.index
-    ]
+    keep = [scene[0] in again and scene[1:] in anchors and scene not in left_out for scene in both.index]
     shifts = both[keep]
     enough = shifts.groupby(level="player").size()
     players = set(enough[enough >= LEAST_SCENES].index)
@@ -159,24 +157,16 @@ def _shifts(
 
 
 def _series(grid: Grid) -> pd.Series:
-    scenes = [(character, situation) for character in grid.characters for situation in grid.situations]
-    index = pd.MultiIndex.from_arrays(
-        [
-            [player for player in grid.players for _ in scenes],
-            pd.Index([scene for _ in grid.players for scene in scenes], tupleize_cols=False),
-        ],
-        names=["player", "scene"],
-    )
+    index = pd.MultiIndex.from_product([grid.players, grid.characters, grid.situations], names=SCENE)
     return pd.Series(grid.values.ravel(), index=index)
 
 
 def _without(shifts: pd.Series, link: float) -> tuple[WithoutAnchor, ...]:
-    scenes = shifts.index.get_level_values("scene")
+    scenes = shifts.groupby(level=SCENE[1:]).agg(["sum", "count"])
+    links = (shifts.sum() - scenes["sum"]) / (len(shifts) - scenes["count"])
     rows = [
-        WithoutAnchor(
-            character=scene[0], situation=scene[1], link=published(float(shifts[scenes != scene].mean()))
-        )
-        for scene in sorted(set(scenes))
+        WithoutAnchor(character=character, situation=situation, link=published(float(without)))
+        for (character, situation), without in zip(links.index, links, strict=True)
     ]
     return tuple(
         sorted(rows, key=lambda row: (-abs(row.link - published(link)), row.character, row.situation))

@@ -25,6 +25,7 @@ from scipy import special
 
 from bench.protocol_facts import facts_of
 from bench.scores import paper
+from bench.scores.analyses.sure import as_array
 from bench.scores.bootstrap import CONFIDENCE, NOISE_DECIMALS, Array
 from bench.scores.clusters import (
     JudgeSpread,
@@ -185,10 +186,8 @@ def robust_board(
 
 def grid(scenes: pd.Series) -> Grid:
     """The grid of a series indexed by SCENE."""
-    names = [tuple(sorted(set(scenes.index.get_level_values(level)))) for level in range(3)]
-    index = pd.MultiIndex.from_product(names, names=scenes.index.names)
-    values = scenes.reindex(index).to_numpy(dtype=np.float64).reshape([len(part) for part in names])
-    return Grid(players=names[0], characters=names[1], situations=names[2], values=values)
+    (players, characters, situations), values = as_array(scenes)
+    return Grid(players, characters, situations, values)
 
 
 def intervals(scores: Grid, spread: JudgeSpread | None = None) -> pd.DataFrame:

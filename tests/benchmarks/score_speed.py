@@ -36,7 +36,7 @@ from bench.scores.analyses.texts import turns_of
 from bench.scores.board import board_of, paper_numbers
 from bench.scores.forms import to_json
 from bench.scores.frame import Frames, load
-from bench.scores.robust import intervals, paired_differences, robust_grid
+from bench.scores.robust import intervals, paired_differences, robust_board
 from bench.scores.weights import EQUAL, standard_weightings
 from tests.synthetic import SUITE, make_tree
 
@@ -96,7 +96,7 @@ def _parts(frames: Frames, spent: Spent) -> None:
     """Of the scoring: the paper's numbers, intervals, and the comparison of all pairs."""
     weightings = standard_weightings(frames.criteria)
     spent.timed("  paper", lambda: paper_numbers(frames, weightings, resamples=RESAMPLES, seed=0))
-    grid = spent.timed("  robust grid", lambda: robust_grid(frames, weightings[EQUAL]))
+    grid = spent.timed("  robust grid", lambda: robust_board(frames, weightings[EQUAL]).grid)
     spent.timed("  robust intervals", lambda: intervals(grid))
     pairs = spent.timed("  pairs of players", lambda: paired_differences(grid))
     spent.seconds["scoring, less pairs"] = spent.seconds["scoring"] - spent.seconds["  pairs of players"]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -44,7 +45,7 @@ def mean_estimate(values: pd.Series) -> Estimate:
     """
     if values.index.nlevels > 2:
         values = values.groupby(level=[0, 1]).mean()
-    return grid_estimate(two_way(values))
+    return grid_estimate(as_array(values)[1])
 
 
 def grid_estimate(values: Array) -> Estimate:
@@ -68,13 +69,13 @@ def interval_of(value: float, error: float, df: float, n: int) -> Estimate:
     return Estimate(published(value), published(value - reach), published(value + reach), n)
 
 
-def two_way(values: pd.Series) -> Array:
-    """A series indexed by two levels as an array; NaN where a value is missing."""
-    first, rows = pd.factorize(values.index.get_level_values(0), sort=True)
-    second, columns = pd.factorize(values.index.get_level_values(1), sort=True)
-    table = np.full((len(rows), len(columns)), np.nan)
-    table[first, second] = values.to_numpy(dtype=np.float64)
-    return table
+def as_array(values: pd.Series) -> tuple[list[tuple[Any, ...]], Array]:
+    """The sorted names of each level of the index, and the values in an axis for each; NaN: missing."""
+    levels = [values.index.get_level_values(level) for level in range(values.index.nlevels)]
+    places, names = zip(*(pd.factorize(level, sort=True) for level in levels), strict=True)
+    table = np.full([len(part) for part in names], np.nan)
+    table[places] = values.to_numpy(dtype=np.float64)
+    return [tuple(part) for part in names], table
 
 
 def missing_to_none(table: pd.DataFrame) -> pd.DataFrame:

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from bench.protocol_facts import facts_of
-from bench.scores.analyses.sure import Estimate, grid_estimate
+from bench.scores.analyses.sure import Estimate, as_array, grid_estimate
 from bench.scores.bootstrap import Array
 from bench.scores.clusters import mean_of_known
 from bench.scores.frame import SCENE, TALK, VERDICT, Frames
@@ -72,14 +72,7 @@ def _turn_finals(frames: Frames) -> tuple[list[str], list[int], Array]:
 
     Each value is the mean over repeats of the mean over judges of the mean over criteria.
     """
-    rows = frames.counting_scores
-    if rows.empty:
-        return [], [], np.zeros((0, 0, 0, 0))
-    by_judge = rows.groupby([*VERDICT, "turn"])["score"].mean()
+    by_judge = frames.counting_scores.groupby([*VERDICT, "turn"])["score"].mean()
     finals = by_judge.groupby(level=[*TALK, "turn"]).mean().groupby(level=[*SCENE, "turn"]).mean()
-    codes, names = zip(
-        *(pd.factorize(finals.index.get_level_values(level), sort=True) for level in range(4)), strict=True
-    )
-    values = np.full([len(part) for part in names], np.nan)
-    values[codes] = finals.to_numpy(dtype=np.float64)
-    return [str(p) for p in names[0]], [int(t) for t in names[3]], values
+    (players, _, _, turns), values = as_array(finals)
+    return list(players), [int(turn) for turn in turns], values
