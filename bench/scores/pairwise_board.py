@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, TypeVar
 
 import pandas as pd
@@ -59,20 +60,16 @@ def rating_of(
         criterion: One criterion, or MEAN.
         judges_as: How judges count; None: as a sample where that is known.
     """
-    counting = evidence.counting()
-    by_judge = _by_judge(evidence, counting, criterion)
-    rated = _rated(counting, by_judge)
-    inside = {player for record in rated for player in record.players}
-    fitted, reason = _fitted(evidence, rated, criterion)
-    if counting and not rated:
+    rater = _Rater(evidence, board, criterion)
+    fitted, reason = rater.fitted(rater.rated)
+    if rater.counting and not rater.rated:
         reason = "no judge's verdicts depend on the players"
     spread = judges_spread(fitted.data) if fitted is not None else None
     used = None if judges_as == "fixed" else spread
     players, pairs = pd.DataFrame(), pd.DataFrame()
     if fitted is not None:
         players, pairs = pairwise_numbers(fitted, used)
-    criteria = _by_criterion(evidence, rated, criterion, players)
-    rows = _rows(evidence, counting, players, criteria, board, criterion, inside, reason)
+    rows = rater.rows(players, reason)
     return Rating(
         suite=suite[0],
         version=suite[1],
@@ -81,77 +78,166 @@ def rating_of(
         criterion=criterion,
         judges_as="fixed" if used is None else "sample",
         sample_unknown=None if spread is not None else FEW_JUDGES,
-        standings=_standings(evidence, evidence.records),
+        standings=rater.standings(evidence.records),
         rows=rows,
-        pairs=_pairs(evidence, counting, pairs, criterion),
-        judges=tuple(
-            _judge(evidence, judge, found, why, fitted, board, criterion)
-            for judge, (found, why) in by_judge.items()
-        ),
+        pairs=rater.pairs(pairs),
+        judges=tuple(rater.judge(name, fitted) for name in rater.by_judge),
         length=effect_of(fitted, "length"),
         same_family=effect_of(fitted, "self"),
         separability=None if fitted is None else separability(pairs),
-        agreement=_agreement({row.player: row.rating for row in rows}, board, ("rating", criterion)),
+        agreement=rater.agreement({row.player: row.rating for row in rows}, ("rating", criterion)),
         reason=reason,
     )
 
 
 def quick_ratings(evidence: Evidence) -> pd.DataFrame | None:
     """The players' table of :func:`pairwise_numbers` for these judges; None if nobody can be rated yet."""
-    counting = evidence.counting()
-    fitted, _ = _fitted(evidence, _rated(counting, _by_judge(evidence, counting, MEAN)), MEAN)
+    rater = _Rater(evidence, BoardScores({}, {}), MEAN)
+    fitted, _ = rater.fitted(rater.rated)
     return None if fitted is None else pairwise_numbers(fitted)[0]
 
 
-def _rated(
-    counting: Sequence[Comparison], by_judge: Mapping[str, tuple[Habits | None, str | None]]
-) -> list[Comparison]:
-    """The comparisons that ratings follow from: by judges who say something about players, and within the
-    largest group of players that comparisons connect."""
-    usable = [record for record in counting if by_judge[record.judge][1] is None]
-    groups = connected(record.players for record in usable)
-    return [record for record in usable if record.players[0] in groups[0]]
+@dataclass(frozen=True)
+class _Rater:
+    """The comparisons of a board, to be rated by one criterion or by MEAN."""
 
+    evidence: Evidence
+    board: BoardScores
+    criterion: str
 
-def _fitted(
-    evidence: Evidence, records: Sequence[Comparison], criterion: str
-) -> tuple[Fit | None, str | None]:
-    """The model fitted to ``records``, or why it cannot be."""
-    if not records:
-        return None, "no comparison counts"
-    data = comparisons_of(evidence, records, criterion)
-    if not data.margin.any():
-        return None, UNDECIDED
-    return fit(data), None
+    @cached_property
+    def counting(self) -> list[Comparison]:
+        return self.evidence.counting()
 
+    @cached_property
+    def rated(self) -> list[Comparison]:
+        """The comparisons that ratings follow from: by judges who say something about players, and within the
+        largest group of players that comparisons connect."""
+        usable = [record for record in self.counting if self.by_judge[record.judge][1] is None]
+        groups = connected(record.players for record in usable)
+        return [record for record in usable if record.players[0] in groups[0]]
 
-def _standings(evidence: Evidence, records: Sequence[Comparison]) -> dict[str, int]:
-    counted: Counter[Standing] = Counter(evidence.standing(record) for record in records)
-    return {name: counted[name] for name in sorted(counted)}
+    def fitted(self, records: Sequence[Comparison], criterion: str = "") -> tuple[Fit | None, str | None]:
+        """The model fitted to ``records``, or why it cannot be."""
+        if not records:
+            return None, "no comparison counts"
+        data = comparisons_of(self.evidence, records, criterion or self.criterion)
+        if not data.margin.any():
+            return None, UNDECIDED
+        return fit(data), None
 
+    def standings(self, records: Sequence[Comparison]) -> dict[str, int]:
+        counted: Counter[Standing] = Counter(map(self.evidence.standing, records))
+        return {name: counted[name] for name in sorted(counted)}
 
-def _by_judge(
-    evidence: Evidence, counting: Sequence[Comparison], criterion: str
-) -> dict[str, tuple[Habits | None, str | None]]:
-    """Each judge's habits, and why its comparisons say nothing about players, if so."""
-    found: dict[str, tuple[Habits | None, str | None]] = {}
-    for judge in sorted({record.judge for record in evidence.records}):
-        if judge in evidence.other_judges:
-            found[judge] = (None, "the suite does not name it as a judge")
-            continue
-        own = [record for record in counting if record.judge == judge]
-        if not own:
-            standings = _standings(evidence, [r for r in evidence.records if r.judge == judge])
-            found[judge] = (None, _never_counts(standings))
-            continue
-        habit = habits(comparisons_of(evidence, own, criterion))[0]
-        why = None
-        if habit.ties == 1:
-            why = "it calls every pair a tie"
-        elif habit.by_position == 1 and len(own) >= FEW_PAIRS:
-            why = "it always prefers the same place, whichever player is shown there"
-        found[judge] = (habit, why)
-    return found
+    @cached_property
+    def by_judge(self) -> dict[str, tuple[Habits | None, str | None]]:
+        """Each judge's habits, and why its comparisons say nothing about players, if so."""
+        found: dict[str, tuple[Habits | None, str | None]] = {}
+        for judge in sorted({record.judge for record in self.evidence.records}):
+            if judge in self.evidence.other_judges:
+                found[judge] = (None, "the suite does not name it as a judge")
+                continue
+            own = [record for record in self.counting if record.judge == judge]
+            if not own:
+                standings = self.standings([r for r in self.evidence.records if r.judge == judge])
+                found[judge] = (None, _never_counts(standings))
+                continue
+            habit = habits(comparisons_of(self.evidence, own, self.criterion))[0]
+            why = None
+            if habit.ties == 1:
+                why = "it calls every pair a tie"
+            elif habit.by_position == 1 and len(own) >= FEW_PAIRS:
+                why = "it always prefers the same place, whichever player is shown there"
+            found[judge] = (habit, why)
+        return found
+
+    def _criteria(self, players: pd.DataFrame) -> dict[str, Mapping[str, float]]:
+        """Ratings on each criterion alone."""
+        made: dict[str, Mapping[str, float]] = {}
+        for name in self.evidence.criteria if self.rated else ():
+            if name == self.criterion:
+                scores = players["score"] if len(players) else ()
+                made[name] = dict(zip(map(str, players.index), scores, strict=True))
+                continue
+            fitted, _ = self.fitted(self.rated, name)
+            made[name] = {} if fitted is None else dict(zip(fitted.data.players, fitted.theta, strict=True))
+        return made
+
+    def rows(self, players: pd.DataFrame, reason: str | None) -> tuple[RatedPlayer, ...]:
+        """Every player; ``players``: the numbers of those that are rated; ``reason``: why nobody is."""
+        tallies = tallies_of(
+            (player, sign * balance_of(record, self.criterion))
+            for record in self.counting
+            for player, sign in zip(record.players, (1, -1), strict=True)
+        )
+        refused, unfinished = self.evidence.refused(), self.evidence.unfinished()
+        inside = {player for record in self.rated for player in record.players}
+        order = {name: n for n, name in enumerate(players.index)}
+        table, criteria = players.to_dict("index"), self._criteria(players)
+        infos = sorted(self.evidence.players, key=lambda one: (order.get(one.player, len(order)), one.player))
+        rows = []
+        for info in infos:
+            name = info.player
+            why = None
+            if name not in table:
+                apart = name in tallies and name not in inside
+                why = reason or (UNCONNECTED if apart else _uncounted(refused[name], unfinished[name]))
+            rows.append(
+                RatedPlayer(
+                    player=name,
+                    name=info.name,
+                    **rated(table.get(name)),
+                    reason=why,
+                    criteria={key: known(values.get(name)) for key, values in criteria.items()},
+                    tally=tallies[name],
+                    refusals=refused[name],
+                    unfinished=unfinished[name],
+                    score=self.board.scores.get(name),
+                    score_rank=self.board.ranks.get(name),
+                )
+            )
+        return tuple(rows)
+
+    def pairs(self, tested: pd.DataFrame) -> tuple[RatedPair, ...]:
+        """Every pair with a comparison that counts."""
+        own: dict[tuple[str, str], list[tuple[Comparison, float]]] = defaultdict(list)
+        for record in self.counting:
+            own[record.players].append((record, balance_of(record, self.criterion)))
+        tests = {frozenset((row["player"], row["other"])): row for row in tested.to_dict("records")}
+        names = self.evidence.criteria
+        return tuple(
+            RatedPair(
+                player=player,
+                other=other,
+                tally=tallies_of((player, balance) for _, balance in led)[player],
+                by_criterion=tallies_of((name, balance_of(r, name)) for r, _ in led for name in names),
+                by_character=tallies_of((record.character, balance) for record, balance in led),
+                by_situation=tallies_of((record.situation, balance) for record, balance in led),
+                **compared_by(tests.get(frozenset((player, other))), player),
+            )
+            for (player, other), led in sorted(own.items(), key=lambda pair: pair[0])
+        )
+
+    def judge(self, judge: str, fitted: Fit | None) -> RatedJudge:
+        """One judge; ``fitted``: the model of all."""
+        found, why = self.by_judge[judge]
+        alone, _ = self.fitted([record for record in self.counting if record.judge == judge])
+        theta = {} if alone is None else dict(zip(alone.data.players, map(float, alone.theta), strict=True))
+        return RatedJudge(
+            judge=judge,
+            standings=self.standings([record for record in self.evidence.records if record.judge == judge]),
+            left_out=why,
+            **habit_shares(found),
+            position=None if why else effect_of(fitted, f"position:{judge}"),
+            agreement=self.agreement({} if why else theta, ("judge", judge)),
+        )
+
+    def agreement(self, ratings: Mapping[str, float | None], key: Sequence[str | int]) -> Correlation:
+        """The correlation of ratings with the scores of the board."""
+        scores = self.board.scores
+        both = {name: r for name, r in sorted(ratings.items()) if r is not None and name in scores}
+        return correlation("spearman", list(both.values()), [scores[name] for name in both], key)
 
 
 def _never_counts(standings: Mapping[str, int]) -> str:
@@ -166,129 +252,13 @@ def _never_counts(standings: Mapping[str, int]) -> str:
     )
 
 
-def _by_criterion(
-    evidence: Evidence, records: Sequence[Comparison], criterion: str, players: pd.DataFrame
-) -> dict[str, Mapping[str, float]]:
-    """Ratings on each criterion alone."""
-    made: dict[str, Mapping[str, float]] = {}
-    for name in evidence.criteria if records else ():
-        if name == criterion:
-            made[name] = (
-                dict(zip(map(str, players.index), players["score"], strict=True)) if len(players) else {}
-            )
-            continue
-        fitted, _ = _fitted(evidence, records, name)
-        made[name] = {} if fitted is None else dict(zip(fitted.data.players, fitted.theta, strict=True))
-    return made
-
-
-def _rows(
-    evidence: Evidence,
-    counting: Sequence[Comparison],
-    players: pd.DataFrame,
-    criteria: Mapping[str, Mapping[str, float]],
-    board: BoardScores,
-    criterion: str,
-    inside: set[str],
-    reason: str | None,
-) -> tuple[RatedPlayer, ...]:
-    tallies = tallies_of(
-        (player, sign * balance_of(record, criterion))
-        for record in counting
-        for player, sign in zip(record.players, (1, -1), strict=True)
-    )
-    refused, unfinished = evidence.refused(), evidence.unfinished()
-    order = {name: n for n, name in enumerate(players.index)}
-    table = players.to_dict("index")
-    rows = []
-    for info in sorted(evidence.players, key=lambda info: (order.get(info.player, len(order)), info.player)):
-        name = info.player
-        numbers = table.get(name)
-        why = None
-        if numbers is None:
-            why = reason or _unrated(name, tallies, inside, refused[name], unfinished[name])
-        rows.append(
-            RatedPlayer(
-                player=name,
-                name=info.name,
-                **rated(numbers),
-                reason=why,
-                criteria={key: known(values.get(name)) for key, values in criteria.items()},
-                tally=tallies[name],
-                refusals=refused[name],
-                unfinished=unfinished[name],
-                score=board.scores.get(name),
-                score_rank=board.ranks.get(name),
-            )
-        )
-    return tuple(rows)
-
-
-def _unrated(
-    player: str, tallies: Mapping[str, Tally], inside: set[str], refusals: int, unfinished: int
-) -> str:
-    if player in tallies and player not in inside:
-        return UNCONNECTED
-    parts = []
+def _uncounted(refusals: int, unfinished: int) -> str:
+    parts = ["no comparison of it counts"]
     if refusals:
         parts.append(f"it refused in {refusals} comparison{'s' * (refusals > 1)}")
     if unfinished:
         parts.append(f"{unfinished} of its conversations failed")
-    return "; ".join(["no comparison of it counts", *parts])
-
-
-def _pairs(
-    evidence: Evidence, counting: Sequence[Comparison], tested: pd.DataFrame, criterion: str
-) -> tuple[RatedPair, ...]:
-    """Every pair with a comparison that counts."""
-    own: dict[tuple[str, str], list[tuple[Comparison, float]]] = defaultdict(list)
-    for record in counting:
-        own[record.players].append((record, balance_of(record, criterion)))
-    tests = {frozenset((row["player"], row["other"])): row for row in tested.to_dict("records")}
-    names = evidence.criteria
-    return tuple(
-        RatedPair(
-            player=player,
-            other=other,
-            tally=tallies_of((player, balance) for _, balance in led)[player],
-            by_criterion=tallies_of((name, balance_of(r, name)) for r, _ in led for name in names),
-            by_character=tallies_of((record.character, balance) for record, balance in led),
-            by_situation=tallies_of((record.situation, balance) for record, balance in led),
-            **compared_by(tests.get(frozenset((player, other))), player),
-        )
-        for (player, other), led in sorted(own.items(), key=lambda pair: pair[0])
-    )
-
-
-def _judge(
-    evidence: Evidence,
-    judge: str,
-    found: Habits | None,
-    why: str | None,
-    fitted: Fit | None,
-    board: BoardScores,
-    criterion: str,
-) -> RatedJudge:
-    own = [record for record in evidence.records if record.judge == judge]
-    alone, _ = _fitted(evidence, [r for r in evidence.counting() if r.judge == judge], criterion)
-    theta = {} if alone is None else dict(zip(alone.data.players, map(float, alone.theta), strict=True))
-    position = None if why else effect_of(fitted, f"position:{judge}")
-    return RatedJudge(
-        judge=judge,
-        standings=_standings(evidence, own),
-        left_out=why,
-        **habit_shares(found),
-        position=position,
-        agreement=_agreement({} if why else theta, board, ("judge", judge)),
-    )
-
-
-def _agreement(
-    ratings: Mapping[str, float | None], board: BoardScores, key: Sequence[str | int]
-) -> Correlation:
-    both = [name for name, rating in sorted(ratings.items()) if rating is not None and name in board.scores]
-    values = [value for name in both if (value := ratings[name]) is not None]
-    return correlation("spearman", values, [board.scores[name] for name in both], key)
+    return "; ".join(parts)
 
 
 def effect_of(fitted: Fit | None, name: str) -> Effect | None:
