@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Literal, TypeVar
 
@@ -184,11 +184,8 @@ def _inputs(old: R, new: R) -> list[str]:
     return found
 
 
-def _first_calls(calls: Iterable[Call]) -> dict[Role, Call]:
-    first: dict[Role, Call] = {}
-    for call in calls:
-        first.setdefault(call.role, call)
-    return first
+def _first_calls(calls: Sequence[Call]) -> dict[Role, Call]:
+    return {call.role: call for call in reversed(calls)}
 
 
 def _model(call: Call) -> tuple[str, str, str | None]:

@@ -6,6 +6,7 @@ So the same judges score every player and every repeat of a scene.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping
 from functools import lru_cache
 from itertools import combinations, cycle
@@ -63,10 +64,10 @@ def _groups(scene: Scene, lengths: Mapping[str, int]) -> Iterator[Node]:
 
 def _unequal(scenes: list[Scene], given: set[Scene], lengths: Mapping[str, int]) -> bool:
     """Whether those ``given`` to one judge and the rest differ by more than one anywhere."""
-    more: dict[Node, int] = {}
+    more: Counter[Node] = Counter()
     for scene in scenes:
         for group in _groups(scene, lengths):
-            more[group] = more.get(group, 0) + (1 if scene in given else -1)
+            more[group] += 1 if scene in given else -1
     return any(abs(count) > 1 for count in more.values())
 
 
@@ -85,11 +86,8 @@ def _every_other(scenes: list[Scene], lengths: Mapping[str, int]) -> set[Scene]:
         {("characters", 0): ("all", 0), ("situations", 0): ("all", 0)},
     ]
     for level in above:
-        degree: dict[Node, int] = {}
-        for edge in edges:
-            for node in edge:
-                degree[node] = degree.get(node, 0) + 1
-        edges += [(node, group) for node, group in level.items() if degree.get(node, 0) % 2]
+        degree = Counter(node for edge in edges for node in edge)
+        edges += [(node, group) for node, group in level.items() if degree[node] % 2]
     at: dict[Node, list[int]] = {}
     for n, edge in enumerate(edges):
         for node in edge:

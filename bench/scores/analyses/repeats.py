@@ -49,12 +49,12 @@ def same_settings(info: PlayerInfo) -> str:
 
 def repeats_within(frames: Frames) -> pd.DataFrame:
     """Pairs of players of one board that are the same model in the same settings; columns as below."""
-    samples = _Samples(frames)
+    samples = _samples(frames)
     groups: dict[str, list[str]] = {}
     for info in frames.players:
         groups.setdefault(same_settings(info), []).append(info.player)
     pairs = [pair for group in groups.values() for pair in combinations(sorted(group), 2)]
-    rows = [_row(a, b, samples.of(a), samples.of(b)) for a, b in sorted(pairs)]
+    rows = [_row(a, b, samples[a], samples[b]) for a, b in sorted(pairs)]
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
@@ -67,10 +67,10 @@ def repeats_between(first: Frames, second: Frames) -> pd.DataFrame:
     2);
     ``spearman``: whether the same scenes go well in both runs.
     """
-    ours, theirs = (_Samples(frames.only_samples(frames.samples[:1])) for frames in (first, second))
+    ours, theirs = (_samples(frames.only_samples(frames.samples[:1])) for frames in (first, second))
     settings = {info.player: same_settings(info) for info in second.players}
     rows = [
-        _row(info.player, info.player, *(run.of(info.player).droplevel("repeat") for run in (ours, theirs)))
+        _row(info.player, info.player, *(run[info.player].droplevel("repeat") for run in (ours, theirs)))
         for info in first.players
         if settings.get(info.player) == same_settings(info)
     ]
@@ -117,18 +117,12 @@ def _noise_row(player: str, rest: pd.Series) -> dict[str, object]:
     return row | {"low": published(low), "high": published(high)}
 
 
-class _Samples:
-    """The scored conversations of a board."""
-
-    def __init__(self, frames: Frames) -> None:
-        self._finals = talk_finals(frames).rename("final")
-        self._openings = frames.openings
-
-    def of(self, player: str) -> pd.DataFrame:
-        """A player's finals and openings by (character, situation, repeat)."""
-        table = self._finals[self._finals.index.get_level_values("player") == player].to_frame()
-        table["opening"] = [self._openings.get(scene, "") for scene in table.index]
-        return table.droplevel("player")
+def _samples(frames: Frames) -> dict[str, pd.DataFrame]:
+    """By player, finals and openings of its scored conversations by (character, situation, repeat)."""
+    table = talk_finals(frames).to_frame("final")
+    table["opening"] = [frames.openings.get(talk, "") for talk in table.index]
+    players = table.index.get_level_values("player")
+    return {name: table[players == name].droplevel("player") for name in frames.names}
 
 
 def _row(player: str, other: str, one: pd.DataFrame, two: pd.DataFrame) -> dict[str, object]:
