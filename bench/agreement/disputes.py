@@ -90,10 +90,12 @@ def _gaps(scores: pd.Series, people: pd.Series, raters: pd.DataFrame) -> pd.Data
     if (both.nunique() < 2).any():
         both = both.iloc[:0]
     places = (both.rank() - 0.5) / len(both)
-    table = both.assign(judge_place=places["judge_score"], people_place=places["people"])
-    gap = table["judge_place"] - table["people_place"]
-    table = table.assign(gap=gap)
-    return table.assign(annotators=raters.notna().sum(axis=1).loc[table.index]).reset_index(names="item")
+    return both.assign(
+        judge_place=places["judge_score"],
+        people_place=places["people"],
+        gap=places["judge_score"] - places["people"],
+        annotators=raters.notna().sum(axis=1).loc[both.index],
+    ).reset_index(names="item")
 
 
 def _turn(turns: pd.DataFrame, gap: Mapping[Hashable, Any]) -> int | None:

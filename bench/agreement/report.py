@@ -144,13 +144,9 @@ def _notes(panel: Panel, unit: Unit) -> Iterator[str]:
             "players, and items of one player are alike, so results for other players are less certain."
         )
     for judged in panel.judged:
-        if judged.changed:
-            yield (
-                f"{judged.label}: {len(judged.changed)} items are left out because their conversation has "
-                "changed since people read it."
-            )
-        if judged.unmatched:
-            yield (
-                f"{judged.label}: {len(judged.unmatched)} items are left out because this suite has no such "
-                "conversation."
-            )
+        for items, reason in (
+            (judged.changed, "their conversation has changed since people read it"),
+            (judged.unmatched, "this suite has no such conversation"),
+        ):
+            if items:
+                yield f"{judged.label}: {len(items)} items are left out because {reason}."

@@ -135,12 +135,8 @@ class _Field:
         ]
 
     def row(self, made: Design) -> DesignRow:
-        df, share = self._df(made), self.separability(made)
+        share = self.separability(made)
         calls = made.judge_calls * self.players
-        least = None
-        if made.se_difference > 0:
-            alpha = self._alpha(share)
-            least = detectable_difference(made.se_difference, df, width=self.width, alpha=alpha)
         return DesignRow(
             scenes=made.scenes,
             judges=made.judges,
@@ -151,7 +147,7 @@ class _Field:
             se_difference=published(made.se_difference),
             se_these_judges=published(made.se_these_judges),
             separability=published(share),
-            detectable_difference=known(least),
+            detectable_difference=known(self._detectable(made, share)),
             judge_calls=calls,
             cost=None if self.price is None else decimals(self.price * calls),
         )
@@ -169,6 +165,13 @@ class _Field:
             if abs(before - share) < 1e-7:
                 break
         return share
+
+    def _detectable(self, made: Design, share: float) -> float | None:
+        """The smallest difference that the board would separate if it separates this ``share`` of pairs."""
+        if made.se_difference <= 0:
+            return None
+        alpha = self._alpha(share)
+        return detectable_difference(made.se_difference, self._df(made), width=self.width, alpha=alpha)
 
     def cheapest(self, goal: Goal, value: float) -> DesignRow | None:
         """The design with the fewest judgements that reaches ``value``; None if none does."""
@@ -195,13 +198,7 @@ class _Field:
             return lambda made: made.erho2 is not None and made.erho2 >= value
         if goal == "separability":
             return lambda made: self.separability(made) >= value
-
-        def detects(made: Design) -> bool:
-            alpha = self._alpha(self.separability(made))
-            least = detectable_difference(made.se_difference, self._df(made), width=self.width, alpha=alpha)
-            return least is not None and least <= value
-
-        return lambda made: made.se_difference > 0 and detects(made)
+        return lambda made: (self._detectable(made, self.separability(made)) or math.inf) <= value
 
     def _alpha(self, share: float) -> float:
         return ALPHA * max(share, 1 / max(1, math.comb(self.players, 2)))

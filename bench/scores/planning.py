@@ -146,19 +146,19 @@ def scenes_needed(difference: float, pair: PairComponents | None) -> ScenesNeede
     )
 
 
-def size_needed(difference: float, pair: PairComponents, power: float = POWER) -> int | None:
+def size_needed(difference: float, pair: PairComponents) -> int | None:
     """The smallest size (see :meth:`PairComponents.scenes`) whose two-sided 5% t test detects ``difference``.
 
-    With ``power``. None where ``difference`` is 0 or more than ``pair.most`` would be needed.
+    With POWER. None where ``difference`` is 0 or more than ``pair.most`` would be needed.
     """
 
     def enough(size: int) -> bool:
         variance, df = pair.error(size)
-        return variance > 0 and df >= 1 and power_of(difference, math.sqrt(variance), df) >= power
+        return variance > 0 and df >= 1 and power_of(difference, math.sqrt(variance), df) >= POWER
 
     if difference == 0:
         return None
-    high = _likely_size(difference, pair, power)
+    high = _likely_size(difference, pair)
     low, step = high - 1, 1
     while not enough(high):
         if high == pair.most:
@@ -172,7 +172,7 @@ def size_needed(difference: float, pair: PairComponents, power: float = POWER) -
     return high
 
 
-def _likely_size(difference: float, pair: PairComponents, power: float) -> int:
+def _likely_size(difference: float, pair: PairComponents) -> int:
     """A first guess for :func:`size_needed`, 2 to ``pair.most``, by the noncentral t: fast but not exact."""
 
     def enough(size: int) -> bool:
@@ -180,7 +180,7 @@ def _likely_size(difference: float, pair: PairComponents, power: float) -> int:
         if not (variance > 0 and df >= 1):
             return False
         threshold = float(t_quantile(1 - ALPHA / 2, df))
-        return bool(special.nctdtr(df, abs(difference) / math.sqrt(variance), threshold) <= 1 - power)
+        return bool(special.nctdtr(df, abs(difference) / math.sqrt(variance), threshold) <= 1 - POWER)
 
     return bisect_left(range(2, pair.most), True, key=enough) + 2
 
