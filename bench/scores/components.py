@@ -73,17 +73,17 @@ class Components:
         return {"ps": v["ps"] / self.scenes, "pj": v["pj"] / self.judges, "r": each}
 
 
-def components(cube: Cube) -> Components:
+def components(cube: Cube) -> Components | None:
     """Variance components by Henderson's method I, which uses every score there is.
 
     Without a missing score these are the estimates by expected mean squares of the analysis of variance.
-    Raises ValueError where they do not exist: with fewer than two players, scenes or judges, or too few
-    scores for the number of effects (such as one judge for every scene).
+    None where they do not exist: with fewer than two players, scenes or judges, or too few scores for the
+    number of effects (such as one judge for every scene).
     """
     n_p, n_s, n_j = cube.values.shape
     raw = henderson(cube.values, [_AXES[name] for name in EFFECTS]) if min(n_p, n_s, n_j) > 1 else None
     if raw is None:
-        raise ValueError("too few players, scenes, judges or scores for variance components")
+        return None
     variance, negative = _cut(dict(zip(EFFECTS, raw, strict=True)))
     parts, more = _cut({**_scene_parts(cube), **_turn_parts(cube, variance["r"])})
     scores = int((~np.isnan(cube.values)).sum())

@@ -11,7 +11,7 @@ import pandas as pd
 
 from bench.protocol_facts import facts_of
 from bench.scores.bootstrap import Array
-from bench.scores.components import Components, Cube, components
+from bench.scores.components import Components, components
 from bench.scores.frame import Frames
 from bench.scores.robust import robust_board
 from bench.scores.weights import EQUAL, Weights, standard_weightings
@@ -77,24 +77,17 @@ def variance_study(frames: Frames, weights: Weights | None = None) -> VarianceSt
     scored = robust_board(frames, used, turns=True)
     cube, means = scored.cube, np.nanmean(scored.grid.values, axis=(1, 2))
     order = [int(n) for n in np.argsort(-means, kind="stable")]
-    every = _of(cube)
+    every = components(cube)
     few = next((n for n, size in zip(_AXES, cube.values.shape, strict=True) if size < 2), None)
     reason = f"it takes two {few}" if few else "too few scores: each scene needs two judges"
     if every and not every.total > 0:
         every, reason = None, "all scores are the same"
-    top = _of(cube.of(order[:TOP])) if every and len(order) > TOP else None
+    top = components(cube.of(order[:TOP])) if every and len(order) > TOP else None
     unasked = sum(len(cube.judges) - len(frames.judges_of(scene)) for scene in cube.scenes)
     return VarianceStudy(means[order], every, top, None if every else reason, unasked * len(cube.players))
 
 
 _AXES = ("players", "scenes", "judges")
-
-
-def _of(cube: Cube) -> Components | None:
-    try:
-        return components(cube)
-    except ValueError:
-        return None
 
 
 def variance_table(study: VarianceStudy) -> pd.DataFrame:
