@@ -34,7 +34,7 @@ class Candidate(NamedTuple):
     player: str
     character: str
     situation: str
-    sha256: str
+    conversation_sha256: str
     repeat: int = 1
 
     @property
@@ -87,17 +87,7 @@ def draw_study(
     else:
         size = size or SIZES.get(language, SIZE)
         chosen = draw(pool, size, seed, salt)
-    items = [
-        StudyItem(
-            item=item_id(study, seed, candidate),
-            player=candidate.player,
-            character=candidate.character,
-            situation=candidate.situation,
-            repeat=candidate.repeat,
-            conversation_sha256=candidate.sha256,
-        )
-        for candidate in chosen
-    ]
+    items = [StudyItem(item=item_id(study, seed, one), **one._asdict()) for one in chosen]
     file = StudyFile(
         study=study,
         suite=suite,

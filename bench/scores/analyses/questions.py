@@ -10,6 +10,7 @@ import pandas as pd
 
 from bench.scores.analyses.pairs import drawn_pairs
 from bench.scores.analyses.sure import Estimate, mean_estimate
+from bench.scores.ledger import Scene
 from bench.scores.measures import words
 from bench.scores.paper import published
 
@@ -64,8 +65,6 @@ COLUMNS = ["turn", "scenes", "pairs", "compared", "overlap", "low", "high", "sam
 
 Text = tuple[str, ...]
 Words = frozenset[str]
-Scene = tuple[str, str]
-"""(character, situation)"""
 Pairs = list[tuple[int, int]]
 
 
