@@ -12,27 +12,14 @@ from bench.scores.player_measures import PlayerMeasures
 
 def measures(players: Sequence[PlayerMeasures]) -> pd.DataFrame:
     """One row per player: means over its conversations; ``across`` compares them with each other."""
-    rows = [
-        {
-            "player": found.player,
-            "conversations": found.conversations,
-            **found.means,
-            "across": found.across,
-            "pairs": found.pairs,
-            "reason": _lacking(found),
-        }
-        for found in players
-        if found.conversations
-    ]
-    return pd.DataFrame(
-        rows, columns=["player", "conversations", *MEASURES, "across", "pairs", "reason"], dtype="object"
-    )
-
-
-def _lacking(found: PlayerMeasures) -> str | None:
-    """Why figures are missing."""
-    missing = [name for name, value in found.means.items() if value is None]
-    return f"do not apply: {', '.join(missing)}" if missing else None
+    rows = []
+    for found in players:
+        if found.conversations:
+            missing = ", ".join(name for name, value in found.means.items() if value is None)
+            reason = f"do not apply: {missing}" if missing else None
+            rows.append({**found.model_dump(), **found.means, "reason": reason})
+    columns = ["player", "conversations", *MEASURES, "across", "pairs", "reason"]
+    return pd.DataFrame(rows, columns=columns, dtype="object")
 
 
 def lengths(players: Sequence[PlayerMeasures]) -> pd.DataFrame:
