@@ -273,10 +273,10 @@ def _places(frames: Frames) -> dict[str, Place] | None:
     """The rank and score of every player, by the paper's scoring; None if nothing is scored."""
     if frames.counting.empty:
         return None
-    table = ranked_scores(frames)
+    table = ranked_scores(frames)[["rank", "length_norm_score"]]
     return {
-        str(player): NOWHERE if pd.isna(rank) else Place(rank=int(rank), score=float(score))
-        for player, rank, score in zip(table.index, table["rank"], table["length_norm_score"], strict=True)
+        str(player): NOWHERE if pd.isna(rank) else Place(rank=rank, score=score)
+        for player, rank, score in table.itertuples(name=None)
     }
 
 

@@ -358,11 +358,10 @@ def _scores(scored: pd.Series, criteria: tuple[str, ...]) -> dict[str, Any]:
 
 def _weighted(table: pd.DataFrame) -> dict[Any, WeightedScore]:
     """The numbers of each player."""
-    columns = [list(table[name]) for name in ("rank", *NUMBERS)]
     return {
         str(player): WeightedScore(
             rank=None if pd.isna(rank) else int(rank),
             **{name: known(value) for name, value in zip(NUMBERS, values, strict=True)},
         )
-        for player, rank, *values in zip(table.index, *columns, strict=True)
+        for player, rank, *values in table[["rank", *NUMBERS]].itertuples(name=None)
     }
