@@ -125,17 +125,8 @@ def _conversation(tree: ResultsTree, study: StudyFile, item: StudyItem) -> Conve
     hint = "Restore the conversation from version control, or draw a new study."
     if item.character is None or item.situation is None:
         raise UserError("its conversations are not in the results", where=f"study {study.study}")
-    cell = Cell(
-        suite=study.suite,
-        version=study.version,
-        protocol="",  # not needed to find the file
-        language=study.language,
-        player=item.player,
-        character=item.character,
-        situation=item.situation,
-        repeat=item.repeat,
-    )
-    talk = tree.conversation(cell)
+    known = dict(study) | dict(item) | {"protocol": ""}  # which is not needed to find the file
+    talk = tree.conversation(Cell(**{name: known[name] for name in Cell.model_fields}))
     if talk is None:
         raise UserError(f"the conversation of study {study.study} is gone", where=where, hint=hint)
     if messages_sha256(talk.messages) != item.conversation_sha256:
