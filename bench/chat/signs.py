@@ -56,7 +56,7 @@ _NOT_SEARCHED = _names("""
     messages request
 """)
 """What models and users wrote, and numbers."""
-_ERROR_NAMES = _names("error errors base_resp err")
+_ERROR_NAMES = _names("error errors base_resp err error_message error_msg exception failure")
 CODE_KEYS = _names("code type status error_code error_type status_code reason err_code err_type")
 MESSAGE_KEYS = _names("""
     message msg detail error_msg error_message status_msg error_description title description err_msg
@@ -90,7 +90,7 @@ def signs_in(body: Mapping[str, Any]) -> Signs:
             for name, value in _items(node):
                 if name in _NOT_SEARCHED:
                     continue
-                if side is None and name in _ERROR_NAMES:
+                if side is None and (name in _ERROR_NAMES or name.endswith("_error")):
                     if is_error(value):
                         errors.append(value)
                     continue
@@ -154,6 +154,8 @@ def is_error(value: object) -> bool:
         if codes and all(str(code).lower() in _SUCCESS for code in codes):
             return False
         return any(v not in (None, "", 0, False, [], {}) for v in value.values())
+    if isinstance(value, float):  # a statistic
+        return False
     return bool(value) and str(value).strip().lower() not in _SUCCESS
 
 

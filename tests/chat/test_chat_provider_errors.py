@@ -87,6 +87,15 @@ def test_an_error_anywhere_wins_over_the_text(place: str, value: Any) -> None:
     assert kind_of(_with("error", value, place)) == "transport"
 
 
+@pytest.mark.parametrize(
+    "name", ["Error", "errorMessage", "exception", "failure", "upstream_error", "is_error"]
+)
+def test_an_error_has_many_names(name: str) -> None:
+    assert kind_of(_with(name, "upstream died", "body")) == "transport"
+    for none in (None, "", False, {}, 0, 0.5):
+        assert kind_of(_with(name, none, "body")) == "ok"
+
+
 def _reported(source: str, blocked: bool) -> list[dict[str, Any]]:
     results = {"violence": {"filtered": blocked, "severity": "high"}}
     return [{"blocked": blocked, "source_type": source, "content_filter_results": results}]
