@@ -19,6 +19,9 @@ WORTH_A_PROCESS = 24
 """With fewer players, this process does everything."""
 MOST = 8
 """Processes."""
+RARELY = 20_000
+"""New objects until a worker looks for garbage. With Python's 700 that takes a tenth of the time and finds
+little; with far more, memory grows."""
 
 
 class Workers:
@@ -47,7 +50,8 @@ _writer: list[ConversationWriter] = []
 
 def _prepare(setup: Setup) -> None:
     _writer.append(ConversationWriter(setup))
-    gc.freeze()  # what was loaded stays; looking for garbage in it again and again costs a tenth of the time
+    gc.freeze()  # what was loaded stays
+    gc.set_threshold(RARELY)
 
 
 def _write(job: PlayerJob) -> PlayerResult:

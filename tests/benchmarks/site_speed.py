@@ -33,6 +33,7 @@ sys.path.insert(0, str(ROOT))
 BUILD = """
 import sys
 from pathlib import Path
+import bench.cli  # as in the command, garbage is looked for rarely
 from bench.results import ResultsTree
 from bench.site.build import build_site
 if __name__ == "__main__":
