@@ -208,7 +208,7 @@ class BoardContext:
             without.add("head-to-head")
         if self.published:
             without |= paths.OF_CONVERSATIONS
-        return {key: title for key, title in paths.PARTS.items() if key not in without}
+        return {key: title for key, (title, _) in paths.PARTS.items() if key not in without}
 
     def parts(self, page: str) -> list[tuple[str, str, str]]:
         """Key, title and link of the board's own pages."""
@@ -254,7 +254,7 @@ class BoardContext:
         title = self.part_titles[name]
         heading = f"{title}: {self.title}"
         every = {"here": title, **values}
-        about = f"{paths.ABOUT[name]}: {self.title}."
+        about = f"{paths.PARTS[name][1]}: {self.title}."
         path = self.links().part(name)
         return self.page(path, "part", template or name, every, heading, heading, about)
 

@@ -20,30 +20,18 @@ SEARCH = "search.html"
 TALK_INDEX = "talk-index"
 """Folder with an index of the conversations for each language, if :mod:`bench.site.talk_index` made any."""
 PARTS = {
-    "compare": "Compare",
-    "wins": "Wins",
-    "rescore": "Your scoring",
-    "head-to-head": "Head to head",
-    "scenes": "Scenes",
-    "judges": "Judges",
-    "audit": "Audit",
-    "changes-of-board": "Changes",
-    "rank-maps": "Rank maps",
+    "compare": ("Compare", "Players side by side, scene by scene"),
+    "wins": ("Wins", "The share of scenes that each player wins against each other player"),
+    "rescore": ("Your scoring", "Choose weights, judges and scenes, and your browser scores the board again"),
+    "head-to-head": ("Head to head", "Players whose conversations judges compared in pairs"),
+    "scenes": ("Scenes", "How hard each character, situation and scene is, and who does best there"),
+    "judges": ("Judges", "How the judges agree, how strict they are, and whom they prefer"),
+    "audit": ("Audit", "From every judge's scores of every turn to the numbers on the board"),
+    "changes-of-board": ("Changes", "What changed on the board, and when"),
+    "rank-maps": ("Rank maps", "The board beside the lists of other benchmarks with the same models"),
 }
-"""Pages beside a board, with their titles. Rank maps exist only if another list shares enough models, and the
-head-to-head page only where players were compared in pairs."""
-ABOUT = {
-    "compare": "Players side by side, scene by scene",
-    "wins": "The share of scenes that each player wins against each other player",
-    "rescore": "Choose weights, judges and scenes, and your browser scores the board again",
-    "head-to-head": "Players whose conversations judges compared in pairs",
-    "scenes": "How hard each character, situation and scene is, and who does best there",
-    "judges": "How the judges agree, how strict they are, and whom they prefer",
-    "audit": "From every judge's scores of every turn to the numbers on the board",
-    "changes-of-board": "What changed on the board, and when",
-    "rank-maps": "The board beside the lists of other benchmarks with the same models",
-}
-"""What these pages show, for previews of links."""
+"""Pages beside a board: their titles, and what they show, for previews of links. Rank maps exist only if
+another list shares enough models, and the head-to-head page only where players were compared in pairs."""
 OF_CONVERSATIONS = frozenset({"audit", "changes-of-board"})
 """Those of our own evidence only, which published scores do not have."""
 PROBE_PARTS = {"scenes": "Probes", "changes-of-board": "Changes"}
