@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Collection
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -108,29 +109,16 @@ judge_columns = together(
 
 def about_table(what: str, kind: str, *more: Callable[[Any], Any]) -> Callable[[F], F]:
     """FILE, and the options that say what another project published in it; ``more`` come after --language."""
+    needed = partial(click.option, required=True)
     return together(
         click.argument("path", metavar="FILE", type=click.Path(exists=True, path_type=Path)),
-        click.option(
-            "--name", required=True, metavar="NAME", help=f"Name of the {kind}, such as other-bench."
-        ),
-        click.option(
-            "--title", required=True, metavar="TEXT", help="Title of the benchmark, as pages show it."
-        ),
-        click.option(
-            "--language",
-            "-l",
-            required=True,
-            metavar="L",
-            help="Language of the conversations, such as ja.",
-        ),
+        needed("--name", metavar="NAME", help=f"Name of the {kind}, such as other-bench."),
+        needed("--title", metavar="TEXT", help="Title of the benchmark, as pages show it."),
+        needed("--language", "-l", metavar="L", help="Language of the conversations, such as ja."),
         *more,
-        click.option(
-            "--url", required=True, metavar="URL", help=f"Page of the project that published the {what}."
-        ),
-        click.option(
-            "--commit", required=True, metavar="C", help="Its commit, version, or date of the download."
-        ),
-        click.option("--licence", required=True, metavar="NAME", help=f"Licence of the {what}, such as MIT."),
+        needed("--url", metavar="URL", help=f"Page of the project that published the {what}."),
+        needed("--commit", metavar="C", help="Its commit, version, or date of the download."),
+        needed("--licence", metavar="NAME", help=f"Licence of the {what}, such as MIT."),
     )
 
 
