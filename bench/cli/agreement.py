@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bench.cli.options import Places, complete_suites, places
+from bench.cli.common import one_of
+from bench.cli.options import Places, complete_suites, places, suite_option
 from bench.cli.output import form_of, forms, write
 from bench.errors import UserError
 from bench.tables import WRITERS
@@ -23,12 +24,10 @@ FORMS = ("text", "csv", "json", *WRITERS)
 @click.argument("suite_name", metavar="[SUITE]", shell_complete=complete_suites, required=False)
 @click.option("--language", "-l", metavar="L", help="Language of the suite (default: the study's).")
 @click.option("--study", "study_name", metavar="NAME", help="A study in results/human/.")
-@click.option(
+@suite_option(
     "--also",
+    "Compare a suite that judged the same conversations by another protocol or version (repeatable).",
     multiple=True,
-    metavar="SUITE",
-    shell_complete=complete_suites,
-    help="Compare a suite that judged the same conversations by another protocol or version (repeatable).",
 )
 @click.option("--table", metavar="FILE", help="A CSV with one line per item, instead of a study.")
 @click.option("--human", metavar="A,B", help="With --table: columns with people's scores.")
@@ -45,20 +44,12 @@ FORMS = ("text", "csv", "json", *WRITERS)
     metavar="A,B",
     help="Also show the plain mean of these judges (repeatable).",
 )
-@click.option(
-    "--refusals",
-    type=click.Choice(["left-out", "lowest", "as-scored"]),
-    default="left-out",
-    show_default=True,
-    help="How to count a judgement that saw a refusal.",
-)
-@click.option(
+@one_of("--refusals", ("left-out", "lowest", "as-scored"), "How to count a judgement that saw a refusal.")
+@one_of(
     "--resample",
+    ("conversations", "players"),
+    "Resampling unit; `players` generalises to new players.",
     "unit",
-    type=click.Choice(["conversations", "players"]),
-    default="conversations",
-    show_default=True,
-    help="Resampling unit; `players` generalises to new players.",
 )
 @forms(*FORMS)
 @places

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from bench.cli.common import whole_number
-from bench.cli.options import Places, complete_suites, places
+from bench.cli.options import Places, complete_suites, places, suite_option
 from bench.cli.output import form_of, forms, write
 from bench.records import MOST_REPEATS
 from bench.results import ResultsTree
@@ -26,13 +26,11 @@ FORMS = ("text", "json", *WRITERS)
 @click.option("--language", "-l", required=True, metavar="L", help="Language of the board.")
 @forms(*FORMS)
 @click.option("--only", multiple=True, metavar="NAME", help="Only this table (repeatable).")
-@click.option(
+@suite_option(
     "--swap-with",
+    "A suite of the same players with another interrogator or other judges (repeatable).",
     "swaps",
     multiple=True,
-    metavar="SUITE",
-    shell_complete=complete_suites,
-    help="A suite of the same players with another interrogator or other judges (repeatable).",
 )
 @click.option("--again", metavar="DIR", help="A second results tree, from another run of the suite.")
 @whole_number("--repeat", "Compare with repeat N, which `bench run --repeat N` makes.", 2, MOST_REPEATS)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from bench.cli.annotate_text import print_import, print_sample, print_status
-from bench.cli.common import Suggesting, together, whole_number
-from bench.cli.options import Places, complete_suites, places, private_option
+from bench.cli.common import Suggesting, one_of, together, whole_number
+from bench.cli.options import Places, complete_suites, places, private_option, suite_option
 from bench.cli.output import listing
 from bench.errors import UserError
 from bench.files import write_atomically
@@ -142,9 +142,7 @@ def sample(
 
 
 @annotate.command()
-@click.option(
-    "--format", "form", type=click.Choice(["label-studio"]), default="label-studio", show_default=True
-)
+@one_of("--format", ["label-studio"], None, "form")
 @study_option
 @click.option(
     "--output", "-o", type=click.Path(file_okay=False, path_type=Path), required=True, metavar="DIR"
@@ -251,21 +249,13 @@ def pull(
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
 )
 @study_option
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["label-studio", "ping-pong-bench"]),
-    default="label-studio",
-    show_default=True,
-)
+@one_of("--format", ("label-studio", "ping-pong-bench"), None, "form")
 @click.option("--language", "-l", metavar="L", help="ping-pong-bench: language of the conversations.")
-@click.option(
+@suite_option(
     "--suite",
+    "ping-pong-bench: suite in which to look up the conversations (default: the imported one of either"
+    " version).",
     "suite_name",
-    metavar="SUITE",
-    shell_complete=complete_suites,
-    help="ping-pong-bench: suite in which to look up the conversations (default: the imported one of"
-    " either version).",
 )
 @server_option
 @new_option

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import reduce, wraps
 from inspect import signature
 from typing import Any, TypeVar, cast
@@ -126,6 +126,13 @@ def whole_number(
         show_default=default is not None,
         metavar=unit,
         help=text,
+    )
+
+
+def one_of(flag: str, choices: Sequence[str], text: str | None = None, *name: str) -> Callable[[F], F]:
+    """An option that takes one of ``choices``, by default the first. The command gets it as ``name``."""
+    return click.option(
+        flag, *name, type=click.Choice(choices), default=choices[0], show_default=True, help=text
     )
 
 

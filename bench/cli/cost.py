@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from bench.boards.costs import CostRow, Part, Took, comparison_cost_rows, cost_rows, total, totals
+from bench.cli.common import one_of
 from bench.cli.options import ONLY_LANGUAGE, Places, complete_suites, naming, places
 from bench.errors import UserError
 from bench.records import canonical
@@ -29,9 +30,7 @@ _TOTALS: dict[str, Callable[[Part], str]] = {
 @click.argument("suite_name", metavar="[SUITE]", shell_complete=complete_suites, required=False)
 @naming("language", "l", ONLY_LANGUAGE)
 @naming("player", "p", "Only this player (repeatable).")
-@click.option(
-    "--format", "form", type=click.Choice(["table", "json", "csv"]), default="table", show_default=True
-)
+@one_of("--format", ("table", "json", "csv"), None, "form")
 @places
 def cost(
     suite_name: str | None, languages: tuple[str, ...], players: tuple[str, ...], form: str, where: Places

@@ -6,7 +6,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bench.cli.options import ONLY_LANGUAGE, Places, check_one_language, complete_suites, naming, places
+from bench.cli.options import (
+    ONLY_LANGUAGE,
+    Places,
+    check_one_language,
+    complete_suites,
+    naming,
+    places,
+    suite_option,
+)
 from bench.cli.output import listing
 from bench.errors import UserError
 from bench.tables import printable, shown, text_table
@@ -24,12 +32,7 @@ _SHOWN = 10
 @click.command()
 @click.argument("suite", metavar="SUITE", shell_complete=complete_suites)
 @click.option("--since", metavar="COMMIT", help="Compare with this commit of the results.")
-@click.option(
-    "--against",
-    metavar="SUITE",
-    shell_complete=complete_suites,
-    help="Compare with this suite, an older version.",
-)
+@suite_option("--against", "Compare with this suite, an older version.")
 @naming("language", "l", ONLY_LANGUAGE)
 @listing("text")
 @places

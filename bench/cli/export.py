@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bench.cli.cards import export_card_command
+from bench.cli.common import one_of
 from bench.cli.options import ONLY_LANGUAGE, Places, complete_suites, naming, places, private_option
 from bench.cli.output import form_of
 from bench.errors import UserError
@@ -50,13 +51,11 @@ class Export(click.Command):
     "--licence", default="", metavar="NAME", help="hf-dataset: licence of the data, such as CC-BY-4.0."
 )
 @naming("language", "l", ONLY_LANGUAGE)
-@click.option(
+@one_of(
     "--table",
+    ("scores", "conversations", "events", "flaws", "calls", "comparisons"),
+    "Which table; see above.",
     "name",
-    type=click.Choice(["scores", "conversations", "events", "flaws", "calls", "comparisons"]),
-    default="scores",
-    show_default=True,
-    help="Which table; see above.",
 )
 @click.option("--columns", is_flag=True, help="Explain the columns of the table, and write nothing.")
 @private_option

@@ -12,7 +12,7 @@ import click
 from click.core import ParameterSource
 
 from bench.catalog import Catalog, load_catalog
-from bench.cli.common import F, gathered
+from bench.cli.common import F, gathered, one_of
 from bench.errors import CatalogError, UserError
 from bench.results import ResultsTree
 from bench.suites import Suite, load_suite, suite_files
@@ -176,6 +176,13 @@ def complete_models(ctx: click.Context, param: click.Parameter, incomplete: str)
     return []
 
 
+def suite_option(flag: str, text: str, *name: str, multiple: bool = False) -> Callable[[F], F]:
+    """An option that takes the name of a suite. The command gets it as ``name``."""
+    return click.option(
+        flag, *name, multiple=multiple, metavar="SUITE", shell_complete=complete_suites, help=text
+    )
+
+
 ONLY_LANGUAGE = "Only this language (repeatable)."
 
 
@@ -242,12 +249,10 @@ rescoring = gathered(
         help="Score by the robust method with your own choices, and show the published board beside it. The"
         " website's page *Your scoring* prints this command.",
     ),
-    click.option(
+    one_of(
         "--refusals",
-        type=click.Choice(["robust", "lowest", "left_out", "shared"]),
-        default="robust",
-        show_default=True,
-        help="With --rescore. `robust`: a refusal is the lowest score, a missing judgement is estimated."
+        ("robust", "lowest", "left_out", "shared"),
+        "With --rescore. `robust`: a refusal is the lowest score, a missing judgement is estimated."
         " `lowest`: the same, but missing judgements are left out. `left_out`: refusals are left out too."
         " `shared`: the same, on scenes that all players have.",
     ),

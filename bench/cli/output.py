@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from bench.cli.common import F, together
+from bench.cli.common import F, one_of, together
 from bench.errors import UserError
 from bench.files import write_atomically
 
@@ -42,9 +42,7 @@ def forms(*names: str) -> Callable[[F], F]:
 
 def listing(first: str) -> Callable[[F], F]:
     """Add --format to a command that lists something: ``first``, a form for people, or JSON."""
-    return click.option(
-        "--format", "form", type=click.Choice([first, "json"]), default=first, show_default=True
-    )
+    return one_of("--format", [first, "json"], None, "form")
 
 
 def print_json(value: object) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bench.cli.options import Places, complete_suites, places
+from bench.cli.options import Places, complete_suites, places, suite_option
 from bench.cli.output import listing
 from bench.errors import UserError
 from bench.tables import printable, text_table
@@ -20,13 +20,7 @@ if TYPE_CHECKING:
 @click.argument("suite_name", metavar="SUITE", shell_complete=complete_suites)
 @click.option("--language", "-l", required=True, metavar="L", help="Language of the board.")
 @click.option("--against", metavar="NAME", help="Published list in results/external/, without .csv.")
-@click.option(
-    "--against-suite",
-    "other",
-    metavar="SUITE",
-    shell_complete=complete_suites,
-    help="Another suite with a board in that language.",
-)
+@suite_option("--against-suite", "Another suite with a board in that language.", "other")
 @click.option("--output", "-o", metavar="DIR", help="Output directory for the map as SVG, PNG, PDF and JSON.")
 @listing("text")
 @places

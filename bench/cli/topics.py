@@ -12,7 +12,7 @@ import click
 
 from bench.cli.asking import spending
 from bench.cli.common import whole_number
-from bench.cli.options import Number, Places, complete_models, complete_suites, places
+from bench.cli.options import Number, Places, complete_models, places, suite_option
 from bench.cli.output import listing
 from bench.foreign import problem_lines
 from bench.records import canonical
@@ -43,13 +43,7 @@ PLAIN_INTERVAL = 5.0
 @click.option(
     "--language", "-l", default="en", show_default=True, metavar="L", help="Language of the messages."
 )
-@click.option(
-    "--suite",
-    "suite_name",
-    metavar="SUITE",
-    shell_complete=complete_suites,
-    help="Compare the topics with this suite's situations.",
-)
+@suite_option("--suite", "Compare the topics with this suite's situations.", "suite_name")
 @click.option(
     "--coverage",
     "table",
