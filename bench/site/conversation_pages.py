@@ -7,8 +7,9 @@ needs nothing from other players.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -25,6 +26,9 @@ from bench.site.render import Pages
 from bench.site.shell import Page, Shell
 from bench.site.spoken import sound_name
 from bench.site.talk import talk_of
+
+MEASURES = "measures.json"
+"""File of a player with what its texts show without a judge: they take as long to measure as to read."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +70,7 @@ class PlayerResult:
     written: int
     """How many of them are new or changed."""
     stamps: dict[str, Stamp]
-    """Of the pages, by path."""
+    """Of the pages and of the measures, by path."""
 
 
 class Steps(NamedTuple):
@@ -120,17 +124,29 @@ class ConversationWriter:
             records = (record.model_dump_json().encode() for record in (talk, *given))
             inputs = digest_of(same.encode(), _shown(steps, sounds).encode(), *records)
             files.append(name)
-            if not self._is_made(name, inputs):
-                page = self._page(job, name, talk, cell, given, sounds, steps).encode("utf-8", "replace")
-                self._stamps[name] = Stamp(inputs, digest_of(page))
-                written += write_file(self._setup.output, name, page)
+            written += self._made(
+                name, inputs, partial(self._page, job, name, talk, cell, given, sounds, steps)
+            )
             stamps[name] = self._stamps[name]
-        measures = player_measures(player, talks)
+        name = at.player(player, MEASURES)
+        inputs = digest_of(same.encode(), *(stamp.inputs.encode() for stamp in stamps.values()))
+        files.append(name)
+        written += self._made(name, inputs, lambda: player_measures(player, talks).model_dump_json(indent=2))
+        stamps[name] = self._stamps[name]
+        measures = PlayerMeasures.model_validate_json((self._setup.output / name).read_bytes())
         texts = {cell.scene: talk.scene for talk, cell in zip(talks, cells, strict=True)}
         return PlayerResult(player, measures, scenes, texts, rows, tuple(files), written, stamps)
 
+    def _made(self, name: str, inputs: str, make: Callable[[], str]) -> bool:
+        """Make a file of the site unless it is there as it would be made; whether it is new or changed."""
+        if self._is_made(name, inputs):
+            return False
+        data = make().encode("utf-8", "replace")
+        self._stamps[name] = Stamp(inputs, digest_of(data))
+        return write_file(self._setup.output, name, data)
+
     def _is_made(self, name: str, inputs: str) -> bool:
-        """Whether the page is there already, as it would be made."""
+        """Whether the file is there already, as it would be made."""
         stamp, path = self._stamps.get(name), self._setup.output / name
         if stamp is None or stamp.inputs != inputs or path.is_symlink():
             return False

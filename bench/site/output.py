@@ -18,7 +18,7 @@ from bench.site.paths import TALK_INDEX
 MARKER = ".dramaturg-site"
 """File that marks the folder as built by bench, so that a build may delete files in it."""
 STAMPS = ".dramaturg-pages"
-"""File with the stamps of the conversation pages: a page that would come out the same is not made again."""
+"""File with the stamps of what is made of conversations: what would come out the same is not made again."""
 _TALK = re.compile(r"boards/[^/]+/[^/]+/players/[^/]+/[^/.]+\.[^/]+\.html")
 """The page of a conversation."""
 
@@ -128,7 +128,7 @@ def write_file(root: Path, name: str, data: bytes | str) -> bool:
 
 
 def read_stamps(root: Path) -> dict[str, Stamp]:
-    """The stamps of a site's conversation pages, by path; empty if there are none that can be read."""
+    """The stamps of an earlier build, by path; empty if there are none that can be read."""
     try:
         lines = [line.split(" ") for line in (root / STAMPS).read_text(encoding="ascii").splitlines()]
     except (OSError, UnicodeError):

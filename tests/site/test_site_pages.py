@@ -14,6 +14,7 @@ import pytest
 from bench.boards.loading import load_board, stored_json
 from bench.records import Usage, canonical, sealed
 from bench.results import ResultsTree
+from bench.scores.player_measures import PlayerMeasures, player_measures
 from bench.site.build import build_site
 from bench.site.cells import summarise
 from bench.site.figures import Mark, Series, line_figure
@@ -121,15 +122,33 @@ def test_only_what_changed_is_stamped_again(mini_tree: ResultsTree, tmp_path: Pa
     tree = ResultsTree(results)
     build_site(tree, output=tmp_path / "site")
     page = tmp_path / "site" / FOLDER / "players/player-01/character-1.situation-1.html"
+    for made in (page, page.with_name("measures.json")):
+        sound = made.read_bytes()
+        made.write_bytes(b"edited by hand")
+        assert build_site(tree, output=tmp_path / "site").written == 1
+        assert made.read_bytes() == sound
     sound = page.read_bytes()
-    page.write_bytes(b"edited by hand")
-    assert build_site(tree, output=tmp_path / "site").written == 1
-    assert page.read_bytes() == sound
     judgement = results / "synthetic/en/player-01/judgements/judge-01/character-1.situation-1.json"
     judgement.unlink()
     report = build_site(tree, output=tmp_path / "site")
     assert 1 < report.written < 40
     assert page.read_bytes() != sound
+
+
+def test_measures_of_a_player_follow_its_conversations(mini_tree: ResultsTree, tmp_path: Path) -> None:
+    results = tmp_path / "results"
+    shutil.copytree(mini_tree.root, results)
+    tree = ResultsTree(results)
+    for length in ("", " and more" * 50):
+        path = results / "synthetic/en/player-01/conversations/character-1.situation-1.json"
+        talk = json.loads(path.read_text())
+        talk["messages"][-1]["content"] += length
+        path.write_text(json.dumps(talk))
+        build_site(tree, output=tmp_path / "site")
+        for player in ("player-01", "player-02"):
+            shown = (tmp_path / "site" / FOLDER / "players" / player / "measures.json").read_bytes()
+            expected = player_measures(player, tree.conversations("synthetic", "en", player))
+            assert PlayerMeasures.model_validate_json(shown) == expected
 
 
 def test_a_judge_that_the_suite_no_longer_names_is_shown_as_one_that_does_not_count(
