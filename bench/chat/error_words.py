@@ -18,7 +18,7 @@ FILTER_CODES = Later(
     r"|risk_?(control|detect)|policy_violation|prohibited|guardrail|censor|unsafe|blocklist|jailbreak"
     r"|recitation"
     r"|(content|prompt|input|output|request|response|message|answer|completion|policy)_blocked|usage_policy"
-    r"|moderation\b|illegal_(detect|content|text)|content_?risk|\b(1301|1026|1027|10013|10014|10019)\b"
+    r"|moderation\b|illegal_(detect|content|text)|content_?risk|csam|\b(1301|1026|1027|10013|10014|10019)\b"
     # The numbers: Zhipu; MiniMax, input and answer; iFlytek, input, answer and either.
 )
 FILTER_WORDS = Later(
@@ -49,12 +49,13 @@ FILTER_WORDS = Later(
     r"|profanit"
     r"|\bobscen|\bviolen(t|ce)\b|content\b[^.]{0,40}\bnot (allowed|permitted)\b"
     r"|blocked (input|output|prompt|response|content)\b|(input|output|prompt|response|content) blocked"
-    r"|\b(\w+_)?unsafe_|prompt[ _]injection"
+    r"|\b(\w+_)?unsafe_|prompt[ _]injection|\bcsam\b|policy violation detected"
+    r"|block(ed)?[ _](for )?reason|finish[ _]reason\W{1,4}(safety|content_?filter)"
     r"|(prompt|input|output|response|completion|answer|text|message)\b[^.]{0,20}"
     r"\b(is|was|been|got) (blocked|filtered|censored|moderated)"
     r"|not (pass|comply)\w*\b[^.]{0,40}(review|moderation|inspection|safety|polic)"
     r"|content\b[^.]{0,30}\b(is|was|been) (blocked|filtered|censored|prohibited)|prohibited_content"
-    r"|敏感|不安全|违规|违法|违禁|涉嫌|审核(不|未|失败)|内容安全|安全策略|风控|不合规|不当内容"
+    r"|敏感|不安全|违规|违法|违禁|违反[^。]{0,6}法律|涉嫌|审核(不|未|失败)|内容安全|安全策略|风控|不合规|不当内容"
     r"|屏蔽|策略阻止|拦截|過濾|过滤|不當|審査|不適切|有害|禁止されている内容|ポリシー違反|安全上の理由"
     r"|부적절|유해|콘텐츠 (필터|정책)"
     r"|недопустим\w* (содерж|контент)|нарушает (правила|политику)|запрещ[её]нн\w* (содерж|контент|тем)"
@@ -70,7 +71,7 @@ _FORM_WORDS = Later(
 _SURE_WORDS = Later(r"filter|moderat|guardrail|safety|sensitive|flagged|inappropriate|harmful")
 """About the form of the request, unless a sure word says that it is about a filter."""
 ACCOUNT_WORDS = Later(
-    r"\b(account|organi[sz]ation|api key|project|workspace|user id)\b[^.]{0,40}"
+    r"\b(account|organi[sz]ation|api key|project|workspace|user id|ip( address)?)\b[^.]{0,40}"
     r"\b(flagged|suspend|block|bann|disabl|deactivat|restrict|terminat|locked)|账[号户]已被锁定"
     r"|\b(location|country|region)\b[^.]{0,40}\bnot supported",
     re.IGNORECASE,
@@ -79,7 +80,7 @@ ACCOUNT_WORDS = Later(
 LENGTH_CODES = Later(
     r"context_(length|window|limit|size|overflow)|(string|array)_above_max|(request|input|payload"
     r"|content|prompt)_too_l"
-    r"|exceed_context|tokens?_too_long|max_(context|prompt|input)|entity_too_large|\b(1261|1039|10907)\b"
+    r"|exceed_context|tokens?_too_long|max_(context|prompt|input)|entity_too_large|tokens?_limit_(exceed|reach)|\b(1261|1039|10907)\b"
     # the numbers: Zhipu, MiniMax, iFlytek
 )
 LENGTH_WORDS = Later(
@@ -88,6 +89,7 @@ LENGTH_WORDS = Later(
     r"|(prompt|input|inputs|request|messages?|text|content|query|conversation|payload|body|string|history)\b"
     r"[^.]{0,30}\btoo (long|large|big)\b|too many (input |prompt |total )?tokens"
     r"|reduce (the length|your prompt|your input)"
+    r"|(prompt|input|context|request|messages?)_too_(long|large)"
     r"|(token|character)s?\b[^.]{0,40}\bexceed|exceed\w*\b[^.]{0,60}\b(tokens?|context|characters|input"
     r"|prompt)\b"
     r"|(input|prompt|messages|text)\b[^.]{0,20}\bexceeds?\b|tokens\b[^.]{0,20}\blarger than"
@@ -103,7 +105,7 @@ LENGTH_WORDS = Later(
     r"|\bzu lang\b|überschreit\w*[^.]{0,30}(limit|länge|kontext)|(길이|토큰|컨텍스트)[^.]{0,20}초과"
     r"|너무 (길|깁)"
     r"|(dépasse|excède|supera|excede|ultrapassa)\w*[^.]{0,20}(longueur|longitud|comprimento|contexte?o?\b)"
-    r"|超长|过长|太长|长度[^。]{0,12}(超|限制|上限)|超[出过][^。]{0,12}(长度|上下文|token|限制)"
+    r"|超长|过长|太长|长度[^。]{0,12}(超|限制|上限)|超[出过][^。]{0,12}(长度|上下文|token|限制)|token\w*[^。]{0,8}(超|上限)"
 )
 PARAMETER_WORDS = Later(
     r"(?<!\+ `)\b(max_(completion_|new_|output_)?tokens|thinking_budget|budget_tokens)\b['\"`]?( \w+)? ?[:=]?"
@@ -141,7 +143,8 @@ ADDRESS_WORDS = Later(
     re.IGNORECASE | re.MULTILINE,
 )
 THROTTLE_WORDS = Later(
-    r"rate.?limit|too many (concurrent )?requests|throttl|please wait before|\bqps\b|limit ?exceeded\b"
+    r"rate.?limit|too many (concurrent )?requests|throttl|please wait before"
+    r"|(tokens?|requests?) per (minute|second|hour|day)|\bqps\b|limit ?exceeded\b"
     r"|限流|限频|频率(过|超)|并发数?(过|超)",
     re.IGNORECASE,
 )
@@ -151,7 +154,8 @@ BROKEN_WORDS = Later(
     r"|\b(is|are|was|currently|server|model) (overloaded|at capacity|busy)|capacity (temporarily )?exceeded"
     r"|(temporarily|service|server) unavailable|\binternal (server )?error\b"
     r"|(try|retry) again (later|shortly)"
-    r"|timed out|out of memory|cuda error|upstream (connect|error|request)|connection (error|reset|refused)",
+    r"|timed out|deadline exceeded|out of memory|cuda error|upstream (connect|error|request)"
+    r"|connection (error|reset|refused)",
     re.IGNORECASE,
 )
 """The provider's own trouble, which some report as a mistake in the request."""
@@ -163,7 +167,7 @@ ECHO = Later(
 UNUSABLE_CODES = Later(r"json_validate_failed|tool_use_failed|output_parse_failed")
 """The provider could not use what the model wrote. Another sample may do."""
 ANSWER_WORDS = Later(
-    r"\b(output|response|completion|answer|generat\w*|reply|produced)\b|输出|生成|\b(1027|10014)\b"
+    r"\b(output|response|completion|answer|candidate|generat\w*|reply|produced)\b|输出|生成|\b(1027|10014)\b"
 )
 BLOCKED_ANSWER = Later(r"\bblocked (output|response|completion|answer)\b")
 INPUT_WORDS = Later(r"\b(input|prompt|your|request|query|question)\b|输入|提示|\b1026\b")

@@ -92,7 +92,7 @@ def signs_in(body: Mapping[str, Any]) -> Signs:
                     continue
                 if side is None and (name in _ERROR_NAMES or name.endswith("_error")):
                     if is_error(value):
-                        errors.append(value)
+                        errors.append(node if value is True else value)
                     continue
                 blocked = _blocked(name, value, side)
                 if blocked is not None:

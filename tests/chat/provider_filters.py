@@ -115,6 +115,13 @@ FILTERS: dict[str, Sample] = {
         "input",
     ),
     "in Japanese": (400, error("不適切な内容が検出されました"), "input"),
+    "reason of gemini": (
+        400,
+        {"error": True, "message": "Message is being blocked for reason: SAFETY"},
+        "input",
+    ),
+    "candidate of gemini": (400, error("Candidate was blocked due to SAFETY"), "answer"),
+    "laws in Chinese": (400, error("您的输入可能违反相关法律法规"), "input"),
     "in French": (400, error("Le contenu a été bloqué par le filtre de sécurité"), "input"),
     "policy that blocked": (
         400,
