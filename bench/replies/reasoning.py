@@ -108,6 +108,14 @@ _QUOTED = (
 )
 _LABEL = r"(?:\#{1,6}[ ]|\*{1,3}|__|={2,5}[ ]?|-{2,5}[ ]|\[)?"
 _LABEL_END = r"(?:\*{1,3}|__|[ ]?={2,5}|[ ]-{2,5}|\])?:?(?:\*{1,3}|__)?[ \t\r]*+\n"
+_FOREIGN_TITLE = (
+    r"(?:(?:我的)?思考(?:过程|過程)?|推理(?:过程)?|思维链|мысли|рассуждени[ея]|размышлени[ея]|ход[ ]мыслей"
+    r"|gedanken(?:gang)?|überlegung(?:en)?|raisonnement|réflexion|razonamiento|pensamiento|raciocínio|생각|추론)"
+)
+_FOREIGN_ANSWER = (
+    r"(?:最终)?(?:回答|答案|回复|答复)|(?:итоговый[ ])?ответ|(?:endgültige[ ])?antwort|réponse(?:[ ]finale)?"
+    r"|respuesta(?:[ ]final)?|resposta(?:[ ]final)?|답변"
+)
 _HEADING = r"(?:\#{1,6}[ ]|\*{2,3}|__)"
 _BY_HEADINGS: Final = Later(
     rf"\s*+(?:{_LABEL}(?:here(?:'s|[ ]is)[ ](?:my|a|the)[ ])?{_TITLE}(?:[ ](?:process|start))?{_LABEL_END}"
@@ -117,6 +125,10 @@ _BY_HEADINGS: Final = Later(
     r"|(?:\*\*)?(?:thinking|thoughts?|reasoning)(?:\*\*)?:(?:\*\*)?[ ].*?"
     r"\n[ \t]*+(?:\*\*)?(?:final[ ](?:answer|response|reply)|response|reply)(?:\*\*)?:(?:\*\*)?"
     r"|here(?:'s|[ ]is)[ ]my[ ]thought[ ]process:.*?\bhere(?:'s|[ ]is)[ ]my[ ]response:"
+    rf"|[\[【](?:{_TITLE}|{_FOREIGN_TITLE})[\]】].*?"
+    rf"[\[【](?:(?:final[ ])?(?:answer|response|reply)|{_FOREIGN_ANSWER})[\]】]"
+    rf"|(?:\*\*|\#{{1,6}}[ ])?{_FOREIGN_TITLE}(?:\*\*)?[:：](?:\*\*)?.*?"
+    rf"\n\s*+(?:\*\*|\#{{1,6}}[ ])?(?:{_FOREIGN_ANSWER})(?:\*\*)?[:：](?:\*\*)?"
     rf"|{_FOLD}.*?</details>|(?={_FENCE})(?P<fence>[`~:]{{3,5}}).*?(?P=fence)[ \t\r]*+(?=\n|\Z)"
     rf"|{_QUOTED}[^\n]*+(?:\n[ \t]*+>[^\n]*+)*+"
     r"|<!--\s*+(?:thinking|thoughts?|reasoning|internal|analysis)\b.*?-->"
