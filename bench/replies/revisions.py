@@ -31,6 +31,8 @@ _AVERAGE: Final = Later(
     re.IGNORECASE,
 )
 _TURN: Final = Later(r"\bturn\W{0,3}([0-9]{1,3})\b", re.IGNORECASE)
+_OF_TURN: Final = Later(r"(?:turn[ _-]?)?([0-9]{1,3})", re.IGNORECASE)
+"""A key whose value is about one turn."""
 _CHANGE: Final = (
     "(?:chang|revis|correct|amend|adjust|alter|updat|modif|lower|rais|reduc|increas|decreas|reconsider|withdraw"
     "|retract|downgrad|upgrad|bump|swap|fix|drop)"
@@ -78,6 +80,7 @@ _CHANGES: Final = Later(
     r"|更正|纠正|改为|改成|修正|应(?:该|当)?(?:为|是|给)\D{0,3}\d|重新考虑|收回|作废|訂正|取り消|やはり|정정|수정합니다",
     re.IGNORECASE,
 )
+"""In a sentence: it announces a change, or says that something is wrong with the verdict."""
 _REMARK: Final = Later("note|comment|remark|correct|revis|updat|edit|amend|final|error", re.IGNORECASE)
 """In a key: its text may be about the verdict as a whole."""
 _COUNTS: Final = Later(
@@ -111,7 +114,9 @@ def numbers_in(value: Any, known: Collection[str]) -> list[Numbers]:
         numbers: Numbers = {}
         for key, inner in item.items():
             if isinstance(inner, dict | list):
-                found += [] if _AVERAGE.search(key) else numbers_in(inner, known)
+                turn = _OF_TURN.fullmatch(key)
+                of_turn = {"turn": turn[1]} if turn and "turn" in known else {}
+                found += [] if _AVERAGE.search(key) else [n | of_turn for n in numbers_in(inner, known)]
             elif name := _known(key, known):
                 marked = _MARKED.search(inner) if isinstance(inner, str) else None
                 if _WHOLE.fullmatch(number := marked[1] if marked else str(inner)):

@@ -60,6 +60,7 @@ En fait, je mettrais plutôt 2 pour la fluidité.
 更正:第二轮的流畅度应为2分。
 訂正:ターン2の流暢さは2です。
 {"turn": 2, "in_character_score": 3}
+{"turn_2": {"in_character_score": 3}}
 {"correction": {"turn": 2, "in_character_score": 4}}
 {"fluency": 2}
 """.strip().splitlines()
