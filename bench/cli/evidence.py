@@ -123,27 +123,16 @@ def board(
 
 
 def _board_text(loaded: LoadedBoard, form: str, judges_as: JudgesAs | None) -> str:
-    from bench.scores.forms import (
-        gaps,
-        judge_gaps,
-        people_table,
-        remarks,
-        robust_line,
-        sampling_line,
-        to_csv,
-        to_json,
-        to_table,
-    )
+    from bench.scores import forms as board_forms
     from bench.scores.long_forms import figures_text
 
     board, suite = loaded.board, loaded.suite
     if form in WRITERS:
-        return to_table(board, judges_as, WRITERS[form])
+        return board_forms.to_table(board, judges_as, WRITERS[form])
     if form != "table":
-        return {"csv": to_csv, "json": to_json}[form](board)
-    label = suite.entry.title if suite else board.suite
-    if loaded.source is not None:
-        label = loaded.source.title
+        return {"csv": board_forms.to_csv, "json": board_forms.to_json}[form](board)
+    titled = loaded.source or (suite and suite.entry)
+    label = titled.title if titled else board.suite
     head = f"{label}, {board.language}, version {board.version}, judged by {', '.join(board.judges)}\n"
     if suite and suite.entry.demonstration:
         head += "A demonstration: these scores say nothing about role play.\n"
@@ -152,9 +141,10 @@ def _board_text(loaded: LoadedBoard, form: str, judges_as: JudgesAs | None) -> s
     stale = ""
     if board.stale is not None:
         stale = f"{board.stale.text}{' Redo: `--refresh-stale`.' if board.stale.known else ''}\n"
-    table = to_table(board, judges_as) + sampling_line(board) + robust_line(board, judges_as)
-    rest = people_table(board) + figures_text(board) + gaps(board) + judge_gaps(board) + remarks(board)
-    return steerless(f"{head}{table}{rest}{stale}\n")
+    text = head + board_forms.to_table(board, judges_as) + board_forms.sampling_line(board)
+    text += board_forms.robust_line(board, judges_as) + board_forms.people_table(board) + figures_text(board)
+    text += board_forms.gaps(board) + board_forms.judge_gaps(board) + board_forms.remarks(board)
+    return steerless(f"{text}{stale}\n")
 
 
 def _print_left_out(reasons: Iterable[str]) -> None:

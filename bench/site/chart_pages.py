@@ -31,7 +31,7 @@ from bench.site.board_charts import (
     draw_scatter,
 )
 from bench.site.context import LEAST_CHARTED, BoardContext
-from bench.site.embeds import embed_row
+from bench.site.embeds import embed_row, interval_ends
 from bench.site.labels import label
 from bench.site.svg import inline_figure
 from bench.site.text import plain
@@ -148,10 +148,6 @@ def _ranks(context: BoardContext) -> Chart | None:
     )
 
 
-def _ends(score: float, half: float | None) -> tuple[float | None, float | None]:
-    return (None, None) if half is None else (score - half, score + half)
-
-
 def _cost(context: BoardContext) -> Chart | None:
     points, table = [], []
     for row in context.board.rows:
@@ -159,7 +155,7 @@ def _cost(context: BoardContext) -> Chart | None:
             continue
         score, half = row.length_norm_score, row.length_norm_ci
         each = float(Decimal(row.cost) / row.conversations)
-        points.append(Point(row.name, _link(context, row.player), each, score, *_ends(score, half)))
+        points.append(Point(row.name, _link(context, row.player), each, score, *interval_ends(score, half)))
         table.append((row.player, row.name, each, score, half))
     least = min((point.x for point in points), default=0.0)
     if not any(point.x for point in points):
@@ -188,7 +184,7 @@ def _length(context: BoardContext) -> Chart | None:
     points, table = [], []
     for row in rows:
         score, length = row.score or 0.0, row.avg_length or 0
-        at = (float(length), score, *_ends(score, row.score_ci))
+        at = (float(length), score, *interval_ends(score, row.score_ci))
         points.append(Point(row.name, _link(context, row.player), *at, row.length_norm_score))
         table.append((row.player, row.name, length, score, row.score_ci, row.length_norm_score))
     middle = context.board.median_length or 0.0

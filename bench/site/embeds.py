@@ -44,10 +44,13 @@ def embed_row(row: BoardRow) -> EmbedRow:
     if row.probes is not None:
         low, high = row.probes.pass_rate_ci or (None, None)
         return EmbedRow(row.player, row.name, row.rank, row.probes.pass_rate, low, high)
-    score, half = row.length_norm_score, row.length_norm_ci
-    known = score is not None and half is not None
-    low, high = ((score or 0) - (half or 0), (score or 0) + (half or 0)) if known else (None, None)
-    return EmbedRow(row.player, row.name, row.rank, score, low, high)
+    score = row.length_norm_score
+    return EmbedRow(row.player, row.name, row.rank, score, *interval_ends(score, row.length_norm_ci))
+
+
+def interval_ends(score: float | None, half: float | None) -> tuple[float | None, float | None]:
+    """The ends of an interval around ``score``; ``half``: half of its width."""
+    return (None, None) if score is None or half is None else (score - half, score + half)
 
 
 def embed_files(context: BoardContext) -> Iterator[tuple[str, bytes]]:
