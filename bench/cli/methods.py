@@ -22,7 +22,7 @@ from bench.scores.rescore import Choices, RescoredRow, Span
 from bench.scores.robust import JudgesAs
 from bench.scores.separate import Separation, separation
 from bench.suites import Suite
-from bench.tables import WRITERS, csv_table, dollars, printable, shown, text_table
+from bench.tables import WRITERS, Cell, csv_table, dollars, printable, shown, text_table
 
 COLUMNS = ("method", "player", "score", "rank", "paper_rank", "moved")
 
@@ -240,26 +240,20 @@ def _span_cells(span: Span | None) -> list[str]:
 
 def moves(frames: Frames, form: str) -> str:
     """Every rank that another method of scoring moves, as table, csv or json."""
-    rows = missing_to_none(rank_moves(frames)).to_dict("records")
+    moved = missing_to_none(rank_moves(frames)).to_dict("records")
+    rows = [{name: _plain(row[name]) for name in COLUMNS} for row in moved]
     if form == "json":
-        plain = [{name: _number(row[name]) for name in COLUMNS} for row in rows]
-        return canonical({"suite": frames.suite, "language": frames.language, "moves": plain})
+        return canonical({"suite": frames.suite, "language": frames.language, "moves": rows})
     if form == "csv":
-        return csv_table(COLUMNS, [[_number(row[name]) for name in COLUMNS] for row in rows])
+        return csv_table(COLUMNS, [row.values() for row in rows])
     if not rows:
         return "No rank moves, whatever the method.\n"
-    shown = [[_shown(name, _number(row[name])) for name in COLUMNS] for row in rows]
-    return text_table([name.replace("_", " ") for name in COLUMNS], shown, left={0, 1})
+    for row in rows:
+        row["moved"] = None if row["moved"] is None else f"{row['moved']:+d}"
+    cells = [list(map(shown, row.values())) for row in rows]
+    return text_table([name.replace("_", " ") for name in COLUMNS], cells, left={0, 1})
 
 
-def _number(value: object) -> object:
+def _plain(value: object) -> Cell:
     """A cell as plain data: numpy's integers become Python's."""
     return value if value is None or isinstance(value, (str, float)) else int(str(value))
-
-
-def _shown(name: str, value: object) -> str:
-    if value is None:
-        return "–"
-    if name == "moved":
-        return f"{value:+d}"
-    return f"{value:.2f}" if isinstance(value, float) else str(value)
