@@ -157,20 +157,11 @@ def _probe_table(board: Board, writer: TableWriter) -> str:
     kinds = sorted({kind for row in board.rows if row.probes for kind in row.probes.kinds})
     lines = []
     for row in board.rows:
-        if row.probes is None:
-            continue
-        ci = row.probes.pass_rate_ci
-        rates = [row.probes.kinds[kind].rate if kind in row.probes.kinds else None for kind in kinds]
-        interval = UNKNOWN if ci is None else f"{ci[0]:.2f}-{ci[1]:.2f}"
-        lines.append(
-            [
-                shown(row.name),
-                shown(row.probes.pass_rate),
-                interval,
-                *map(shown, rates),
-                str(row.probes.unclear),
-            ]
-        )
+        if (probes := row.probes) is not None:
+            ci, rates = probes.pass_rate_ci, map(probes.rates.get, kinds)
+            interval = UNKNOWN if ci is None else f"{ci[0]:.2f}-{ci[1]:.2f}"
+            cells = shown(row.name), shown(probes.pass_rate), interval, *map(shown, rates)
+            lines.append([*cells, str(probes.unclear)])
     heads = ["Player", "Passed", "95% interval", *(kind.capitalize() for kind in kinds), "Unclear"]
     return writer(heads, lines, {0})
 

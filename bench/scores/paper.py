@@ -189,19 +189,13 @@ def player_scores(
     Returns one row per player: ``<column>`` and ``<column>_ci``; for each final also ``norm:<weighting>`` and
     its ``_ci``, times the player's length factor. Half-widths are missing for players with one scene.
     """
-    columns = list(scenes.columns)
-    weighed = scenes.assign(**{_WEIGHT: 1.0 if weights is None else weights})
+    columns, every = list(scenes.columns), scenes.to_numpy(dtype=np.float64)
     rows: dict[str, dict[str, float]] = {}
-    for player, table in weighed.groupby(level="player"):
-        name = str(player)
-        values = table[columns].to_numpy(dtype=np.float64)
-        own = None if weights is None else table[_WEIGHT].to_numpy(dtype=np.float64)
-        widths = mean_half_widths(values, resamples, [*key, name], own)
-        rows[name] = _player_row(columns, values, widths, factors[name], own)
+    for name, at in sorted(scenes.groupby(level="player").indices.items()):
+        values, own = every[at], None if weights is None else weights[at]
+        widths = mean_half_widths(values, resamples, [*key, str(name)], own)
+        rows[str(name)] = _player_row(columns, values, widths, factors[str(name)], own)
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("player")
-
-
-_WEIGHT = "weight:"
 
 
 def _player_row(
