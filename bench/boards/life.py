@@ -36,15 +36,11 @@ def _boards_of(tree: ResultsTree, suite: str, languages: Sequence[str], player: 
     if tree.is_table(suite):
         hint = "Import the scores again with --replace."
         raise UserError("published scores can only be replaced as a whole", where=suite, hint=hint)
-    found: dict[str, PlayerInfo] = {}
-    names: set[str] = set()
-    for _, language in tree.boards(suite):
-        if not languages or language in languages:
-            for info in tree.players(suite, language):
-                names.add(info.player)
-                if info.player == player:
-                    found[language] = info
+    boards = [language for _, language in tree.boards(suite) if not languages or language in languages]
+    infos = [(language, info) for language in boards for info in tree.players(suite, language)]
+    found = {language: info for language, info in infos if info.player == player}
     if not found:
+        names = {info.player for _, info in infos}
         raise unknown_name(player, names, "player", str(tree.root / slug(suite)))
     return found
 
