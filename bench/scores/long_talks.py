@@ -194,16 +194,10 @@ def recall_of(events: pd.DataFrame) -> Recall:
 
 
 def _breaks(talks: Turns, middle: float) -> Breaks:
-    firsts = [
-        min((turn for turn, score in turns.items() if score < middle), default=None)
-        for turns in talks.values()
-    ]
-    held = [
-        first - 1 if first is not None else len(turns)
-        for first, turns in zip(firsts, talks.values(), strict=True)
-    ]
-    broken = [first for first in firsts if first is not None]
-    return Breaks(conversations=len(talks), broken=len(broken), first=_mean(broken), turns_held=_mean(held))
+    below = [[turn for turn, score in turns.items() if score < middle] for turns in talks.values()]
+    firsts = [min(turns) for turns in below if turns]
+    held = [min(low) - 1 if low else len(turns) for low, turns in zip(below, talks.values(), strict=True)]
+    return Breaks(conversations=len(talks), broken=len(firsts), first=_mean(firsts), turns_held=_mean(held))
 
 
 def _recovery(talks: Turns, attacks: pd.DataFrame, middle: float) -> Recovery:
