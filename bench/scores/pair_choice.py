@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 
@@ -99,16 +100,14 @@ class _State:
                 done.setdefault((i, j), set()).add(slot)
                 self._count(i, j, slot)
         self.left: dict[tuple[int, int], list[Slot]] = {}
-        for i in range(count):
-            for j in range(i + 1, count):
-                shared = set(choice.slots.get(self.names[i], ())) & set(choice.slots.get(self.names[j], ()))
-                left = sorted(shared - done.get((i, j), set()))
-                left = [slot for slot in left if choice.mine((self.names[i], self.names[j], slot))]
-                if left:
-                    self.left[i, j] = left
         self.possible = np.zeros((count, count), dtype=bool)
-        for i, j in self.left:
-            self.possible[i, j] = True
+        for i, j in combinations(range(count), 2):
+            one, other = self.names[i], self.names[j]
+            shared = set(choice.slots.get(one, ())) & set(choice.slots.get(other, ()))
+            left = sorted(shared - done.get((i, j), set()))
+            if left := [slot for slot in left if choice.mine((one, other, slot))]:
+                self.left[i, j] = left
+                self.possible[i, j] = True
 
     def best(self) -> tuple[int, int] | None:
         """The pair within reach that a comparison tells most about."""
