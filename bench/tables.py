@@ -65,6 +65,11 @@ def letters(text: str) -> float:
     return sum(1.6 if c in "MWmw@%&" else max(cell_len(c), 1.25 if c.isupper() else 1) for c in text)
 
 
+def cut(text: str, most: int) -> str:
+    """``text``, cut to ``most`` characters."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
 def fitting(text: str, room: float) -> str:
     """``text`` as :func:`printable` returns it, cut so that it takes up at most ``room`` :func:`letters`."""
     kept = whole = printable(text)

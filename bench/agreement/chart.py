@@ -10,7 +10,7 @@ from bench.agreement.judges import JudgeAgreement, JudgedReport
 from bench.agreement.report import Agreement
 from bench.colours import FAINT, INK, PAPER
 from bench.slugs import slug
-from bench.tables import printable
+from bench.tables import cut, printable
 
 WIDTH = 7.0
 ROW = 0.3
@@ -98,12 +98,10 @@ def _row(axes: Axes, at: int, row: JudgeAgreement) -> None:
         axes.plot([row.low, row.high], [at, at], color=colour, linewidth=1.6, zorder=2)
     axes.plot([row.value], [at], marker, color=colour, markersize=5.5, zorder=3)
     name = f"Mean of {len(row.members)} judges" if len(row.name) > NAME_LENGTH and row.members else row.name
-    text = printable(name)
-    short = text if len(text) <= NAME_LENGTH else text[: NAME_LENGTH - 1] + "…"
     axes.text(
         -0.02,
         at,
-        f"{short}  {row.value:.2f}",
+        f"{cut(printable(name), NAME_LENGTH)}  {row.value:.2f}",
         transform=axes.get_yaxis_transform(),
         ha="right",
         va="center",

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
+from bench.tables import cut
+
 Difference = tuple[str, Any, Any]
 """(dotted field, actual value, expected value). ABSENT stands for a missing key or item."""
 
@@ -43,7 +45,6 @@ def _at(field: str, key: object) -> str:
     return f"{field}.{key}" if field else str(key)
 
 
-def shown(value: Any, most: int = 60) -> str:
-    """A value as text for a message, at most ``most`` characters."""
-    text = repr(value) if isinstance(value, _Absent) else json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= most else f"{text[: most - 1]}…"
+def shown(value: Any) -> str:
+    """A value as text for a message, at most 60 characters."""
+    return cut(repr(value) if isinstance(value, _Absent) else json.dumps(value, ensure_ascii=False), 60)

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from bench.colours import FAINT, INK, PAPER
-from bench.tables import printable
+from bench.tables import cut, printable
 from bench.topics.report import Report
 
 TITLE = "Topics and their shares of the messages"
@@ -47,7 +47,8 @@ def _bars(report: Report) -> list[_Bar]:
     for topic in report.topics:
         uncovered = report.coverage is not None and not topic.covered_by
         colour, hatch = (UNCOVERED, "///") if uncovered else (COVERED, "")
-        bars.append(_Bar(f"{topic.id}. {_short(topic.label)}", topic.share, colour, hatch))
+        label = f"{topic.id}. {cut(printable(topic.label), LABEL_LENGTH)}"
+        bars.append(_Bar(label, topic.share, colour, hatch))
     return [*bars, _Bar("no topic", report.outliers.share, OUTSIDE, "")]
 
 
@@ -96,8 +97,3 @@ def draw_topics(report: Report) -> Figure:
             labelcolor=INK,
         )
     return figure
-
-
-def _short(name: str) -> str:
-    text = printable(name)
-    return text if len(text) <= LABEL_LENGTH else text[: LABEL_LENGTH - 1] + "…"
