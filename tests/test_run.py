@@ -96,6 +96,25 @@ def test_no_temporary_file_is_left(tiny: Tiny) -> None:
 # --- order -----------------------------------------------------------------------------------------------
 
 
+def test_the_first_request_does_not_wait_until_all_conversations_have_begun(tiny: Tiny) -> None:
+    """A request takes several steps of the event loop before it is sent."""
+    begun, sent = 0, []
+
+    async def stepwise(request: ChatRequest) -> Reply:
+        nonlocal begun
+        begun += 1
+        for _ in range(3):
+            await asyncio.sleep(0)
+        sent.append(begun)
+        return ok(good_text(request))
+
+    protocol = tiny.protocol()
+    plan = make_plan(protocol, tiny.tree, ("bard",), ("strict",))
+    assert len(plan.work) == TALKS
+    asyncio.run(run_plan(protocol, plan, tiny.tree, stepwise))
+    assert sent[0] < TALKS
+
+
 def test_a_judge_starts_as_soon_as_a_conversation_has_ended(tiny: Tiny) -> None:
     """The long conversation of one character is held up until a short one has been judged."""
     judged = asyncio.Event()

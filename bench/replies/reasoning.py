@@ -90,7 +90,7 @@ MARKERS: Final = Later(r"<[|\uff5c][\w\u2581]{1,40}[|\uff5c]>(?:assistant\b)?|\[
 """Special tokens of chat templates that were left in the text: neither answer nor prose."""
 
 _MARK: Final = Later(rf"(?P<open>{OPENING.pattern})|(?P<close>{CLOSING.pattern})", _FLAGS)
-_MAY_MARK: Final = Later(_STARTS)
+MAY_MARK: Final = Later(_STARTS)
 """Text without any of these has no mark. The long pattern takes long to compile, so most runs do without."""
 _STRIPPED_CHANNELS = ("analysis", "commentary", "assistantanalysis")
 _STRIPPED_FINAL = "assistantfinal"
@@ -237,7 +237,7 @@ def _blocks(text: str, start: int, cut: bool) -> tuple[list[tuple[int, int]], bo
     A closing mark without an opening one ends reasoning that began with the text.
     """
     blocks = [(0, start)] if start else []
-    if not _MAY_MARK.search(text, start):
+    if not MAY_MARK.search(text, start):
         return blocks, False
     opened: re.Match[str] | None = None
     depth = closed = 0

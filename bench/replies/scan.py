@@ -11,18 +11,19 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from bench.replies.later import Later
-from bench.replies.reasoning import CLOSING, OPENING, closing_after, mentioned
+from bench.replies.reasoning import CLOSING, MAY_MARK, OPENING, closing_after, mentioned
 
 _CLOSER: Final = {"{": "}", "[": "]"}
 _OPENER: Final = {"}": "{", "]": "["}
 _START = r"(?:\[\s*+)?\{\s*+"
 _QUOTED = _START + r"(?:[\"'“”‘’}]|//|/\*|#|\Z)"
 _NAMED = _START + r"\w++\s*+:"
+_JSON = rf"(?P<quoted>{_QUOTED})|(?P<named>{_NAMED})|(?P<stray>[}}\]])"
 _TOP: Final = Later(
-    rf"(?P<open>{OPENING.pattern})|(?P<close>{CLOSING.pattern})"
-    rf"|(?P<quoted>{_QUOTED})|(?P<named>{_NAMED})|(?P<stray>[}}\]])",
+    rf"(?P<open>{OPENING.pattern})|(?P<close>{CLOSING.pattern})|{_JSON}",
     re.IGNORECASE,
 )
+_TOP_WITHOUT_MARKS: Final = Later(rf"(?P<open>(?!))|(?P<close>(?!))|{_JSON}", re.IGNORECASE)
 _INSIDE: Final = Later(r"[\"'{}\[\]]")
 _QUOTED_START: Final = Later(_QUOTED)
 _STRING_REST: Final = {
@@ -98,6 +99,7 @@ class _Scanner:
         self.stack: list[_Open] = []
         self.count = {"{": 0, "[": 0}
         self.result = Scan()
+        self.top = _TOP if MAY_MARK.search(text, start) else _TOP_WITHOUT_MARKS
 
     def run(self) -> Scan:
         while self.pos < len(self.text):
@@ -108,7 +110,7 @@ class _Scanner:
 
     def _top(self) -> bool:
         """Advance to the next mark outside values; False at the end."""
-        mark = _TOP.search(self.text, self.pos)
+        mark = self.top.search(self.text, self.pos)
         if mark is None:
             return False
         self.pos = mark.end()

@@ -97,8 +97,12 @@ class SideBySide:
         Raises ProviderError or StorageError. After an error no further call is sent, but calls in flight are
         waited for, since they are paid. Cancelling stops all calls at once. Finished work is always stored.
         """
-        tasks = [asyncio.create_task(self._stoppable(do, piece)) for piece in pieces]
+        tasks: list[asyncio.Task[None]] = []
         try:
+            for piece in pieces:
+                tasks.append(asyncio.create_task(self._stoppable(do, piece)))
+                # One after another: if all did each step together, each would wait for all others.
+                await asyncio.sleep(0)
             await asyncio.gather(*tasks)
         finally:
             for task in tasks:
