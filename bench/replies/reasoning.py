@@ -45,7 +45,7 @@ _BARRED = f"(?:{_TOKEN}|(?:[a-z]{{1,12}}_)?analysis)"
 _LEFT, _RIGHT = "[⟨‹〈《]", "[⟩›〉》]"
 _CHANNEL = r"(?:[^<]{0,200}+(?:<\|constrain\|>[^<]{0,50}+)?<\|message\|>)?"
 _FINAL = rf"(?:<\|channel\|>\s*+final{_CHANNEL}|<channel>\s*+final\s*+</channel>)"
-_STARTS = r"[<&\uff1c\\\\\[◁【⟨‹〈《]"
+_STARTS = r"(?:[<\uff1c◁【⟨‹〈《]|&(?:amp;|lt;|#)|\\(?:<|u003c)|\[(?:[\[/]|[^\W\d_]))"
 _START = f"(?={_STARTS})"
 QUOTES: Final = frozenset(('""', "''", "``", "“”", "‘’"))
 
@@ -90,7 +90,7 @@ MARKERS: Final = Later(r"<[|\uff5c][\w\u2581]{1,40}[|\uff5c]>(?:assistant\b)?|\[
 """Special tokens of chat templates that were left in the text: neither answer nor prose."""
 
 _MARK: Final = Later(rf"(?P<open>{OPENING.pattern})|(?P<close>{CLOSING.pattern})", _FLAGS)
-MAY_MARK: Final = Later(_STARTS)
+MAY_MARK: Final = Later(_STARTS, _FLAGS)
 """Text without any of these has no mark. The long pattern takes long to compile, so most runs do without."""
 _STRIPPED_CHANNELS = ("analysis", "commentary", "assistantanalysis")
 _STRIPPED_FINAL = "assistantfinal"
