@@ -73,6 +73,7 @@ _SURE_WORDS = Later(r"filter|moderat|guardrail|safety|sensitive|flagged|inapprop
 ACCOUNT_WORDS = Later(
     r"\b(account|organi[sz]ation|api key|project|workspace|user id|ip( address)?)\b[^.]{0,40}"
     r"\b(flagged|suspend|block|bann|disabl|deactivat|restrict|terminat|locked)|账[号户]已被锁定"
+    r"|\b(konto|compte|cuenta|conta)\b[^.]{0,40}\b(gesperrt|blockiert|deaktiviert|suspend|bloqu|d[eé]sa[ct])"
     r"|\b(location|country|region)\b[^.]{0,40}\bnot supported",
     re.IGNORECASE,
 )
@@ -105,7 +106,8 @@ LENGTH_WORDS = Later(
     r"|\bzu lang\b|überschreit\w*[^.]{0,30}(limit|länge|kontext)|(길이|토큰|컨텍스트)[^.]{0,20}초과"
     r"|너무 (길|깁)"
     r"|(dépasse|excède|supera|excede|ultrapassa)\w*[^.]{0,20}(longueur|longitud|comprimento|contexte?o?\b)"
-    r"|超长|过长|太长|长度[^。]{0,12}(超|限制|上限)|超[出过][^。]{0,12}(长度|上下文|token|限制)|token\w*[^。]{0,8}(超|上限)"
+    r"|超长|过长|太长|长度[^。]{0,12}(超|限制|上限)|超[出过][^。]{0,12}(长度|上下文|token|限制)"
+    r"|token(?![^。]{0,12}(期|时|時|余额|令牌|失效))[^。]{0,12}(超|上限)"
 )
 PARAMETER_WORDS = Later(
     r"(?<!\+ `)\b(max_(completion_|new_|output_)?tokens|thinking_budget|budget_tokens)\b['\"`]?( \w+)? ?[:=]?"

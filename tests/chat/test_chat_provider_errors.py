@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from time import thread_time
 from typing import Any
 
 import pytest
@@ -210,3 +211,10 @@ def test_the_format_of_another_api_stops_the_run_and_says_what_to_do(play: Play,
 )
 def test_a_users_mistake_with_status_200_stops_the_run(error: str) -> None:
     assert kind_of(answer_from(json.dumps({"error": error}).encode(), ASKED, ())) == "user"
+
+
+@pytest.mark.parametrize("piece", ["token", "content ", "exceed ", "prompt_", "limit "])
+def test_a_long_error_is_read_at_once(piece: str) -> None:
+    started = thread_time()
+    fault_of(400, {"error": piece * 4_000}, ())
+    assert thread_time() - started < 2
