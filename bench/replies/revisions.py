@@ -49,7 +49,8 @@ _NO_CHANGE: Final = Later(
     r"\bif (?:you|needed|necessary|there|any|desired|required|the|it|he|she|they)\b|\blet me know\b"
     r"|\bfeel free\b|\b(?:happy|glad) to\b|\bwould you like\b|\byou (?:can|may|would|want|could)\b"
     rf"|(?:\b(?:no|not|never|without|nothing|none)\b|n['’]t\b)[^,;:]{{0,30}}\b(?:{_CHANGE}|mistake|error|needed)"
-    r"|\bне (?:треб|нуж|измен|исправ)",
+    r"|\bне (?:треб|нуж|измен|исправ)"
+    r"|^\W*(?:correction|edit|update|erratum|revision)s?\W{1,4}(?:none|null|n/?a|nothing|false)\W*$",
     re.IGNORECASE,
 )
 """In a sentence: it offers a change, speaks of one that was not made, or says that none is needed."""
@@ -62,36 +63,43 @@ _CHANGES: Final = Later(
     r"|i (?:was|am) (?:wrong|mistaken|too (?:harsh|generous|lenient|strict|kind))|i meant"
     r"|i (?:\w+ ){0,2}(?:made an? (?:\w+ )?(?:mistake|error)|mixed up|misread|misjudged|mis-?scored|swapped"
     r"|overlooked|forgot to))\b"
-    r"|[0-9] ?(?:→|[=-]>) ?[0-9]|\b(?:in hindsight|strike that|contains? an error|is wrong"
-    r"|is incorrect|too (?:high|low|generous|harsh))\b"
+    r"|[0-9] ?(?:→|[=-]>) ?[0-9]|\b(?:in hindsight|strike that)\b"
     r"|\bignor(?:e|ing) [^.]{0,30}\b(?:above|previous|first|earlier|prior|json|scores?|verdict)\b"
     r"|\b(?:revised|corrected|updated|amended|adjusted|reconsidered) (?:\w+ ){0,3}"
     r"(?:scores?|verdicts?|ratings?|evaluation|json|assessment|judge?ment)\b"
-    rf"|\b(?:let me|i(?:['’](?:d|ll|m))?{_WOULD}) {_CHANGE}(?:e|se|ify)?\b"
+    rf"|\b(?:let me|i(?:['’](?:d|ll|m))?{_WOULD}) {_CHANGE}(?:e|se|ify)?\b(?! (?:\w+ )?(?:concern|awareness))"
     rf"|\bshould(?: {_SHOULD})+ (?:{_NUMBER}|lower|higher)(?! ?(?:-|–|to|or|through) )"
-    r"|\b(?:scores?|ratings?|verdict|evaluation|json)\b[^.]{0,20}\b"
-    r"(?:(?:is|are|was|were) (?:wrong|incorrect|mistaken)"
+    r"|(?:\b(?:scores?|ratings?|verdict|evaluation|json|grade|an? [0-9])\b[^.]{0,40}|^\W*(?:that|this) )\b"
+    r"(?:(?:is|are|was|were|seems?) (?:wrong|incorrect|mistaken|too (?:high|low|generous|harsh))"
     r"|(?:has|have|had|contains?) (?:an? |some )?(?:mistake|error))"
     r"|\bactually\b[^.]{0,40}\b(?:lower|higher) (?:score|rating)|\bsollte [0-9]+ sein"
     r"|пересматрива|передума|я бы (?:измени|постави|снизи|повыси|понизи)|\bя ошиб|на самом деле[^.]{0,40}\d"
     r"|ich würde [^.]{0,40}(?:ändern|senken|anheben|geben)"
     r"|würde ich [^.]{0,40}(?:ändern|senken|anheben|geben)|habe mich (?:geirrt|vertan)"
     r"|je (?:mettrais|changerais|corrige|révise)|cambiaría|me equivoqu|corrijo"
-    r"|更正|纠正|改为|改成|修正|应(?:该|当)?(?:为|是|给)\D{0,3}\d|重新考虑|收回|作废|訂正|取り消|やはり|정정|수정합니다",
+    r"|更正|(?:纠正|改为|改成|修正|やはり)[^。]{0,10}[0-9分]|(?:纠正|修正)[:：]|应(?:该|当)?(?:为|是|给)\D{0,3}\d"
+    r"|重新考虑|收回|作废|訂正|取り消|정정|수정합니다",
     re.IGNORECASE,
 )
 """In a sentence: it announces a change, or says that something is wrong with the verdict."""
 _REMARK: Final = Later("note|comment|remark|correct|revis|updat|edit|amend|final|error", re.IGNORECASE)
 """In a key: its text may be about the verdict as a whole."""
+_NO_SCORE: Final = Later(
+    r"max|minim|weight|scale|range|count|errors|issues|mistakes|typos|penalt|deduct", re.IGNORECASE
+)
+"""In a key: its numbers are no scores."""
 _COUNTS: Final = Later(
     r"\bturns? [0-9]{1,3}(?:(?:, ?| and | & | to |[-–])[0-9]{1,3})*|(?:/|\bout of|\bof) ?[0-9]{1,3}\b"
     r"|[0-9]{1,3} ?[-–] ?[0-9]{1,3}\b|\b[01] to [0-9]{1,3}\b"
+    r"|\b(?:not|miss(?:ed|es)?|short of|close to|nearly|almost|to (?:get|earn|reach|deserve))"
+    r"(?: an?)? [0-9]\b"
+    r"|\b(?:by|deducted|subtracted|lost|loses|docked|off) [0-9] points?\b"
     r"|\b[0-9]{1,4} (?!(?:for|at|in|and|or|instead|rather|would|is|but|to|of|because|since|as|not|out|points?"
     r"|on|with|from|than|might|may|now|here|both|across|due|when|where|though|although|was)\b)[^\W\d]{2}"
     r"|^\W*[0-9]{1,2}[.)] |[0-9]{1,4}-[^\W\d]{2}|\b1, 2, 3[0-9, ]*|[0-9]{1,3} ?= ?[^\W\d]{2}",
     re.IGNORECASE,
 )
-"""Numbers that are not scores: of turns, scales, things and items of a list."""
+"""Numbers that are not scores: of turns, scales, things and items of a list, scores that were not reached."""
 _SCORE: Final = Later(r"(?<![\w.,-])[0-9]{1,3}(?![\w%]|[.,][0-9])")
 _ABOUT_SCORES: Final = Later(
     r"\b(?:scor|rat(?:e|ing)|verdict|grade|judg|turn\b|deserv|an? [0-9])|оценк|оцен|балл|评分|分\b",
@@ -161,6 +169,10 @@ def revised_inside(data: dict[str, Any], known: Collection[str]) -> bool:
         given = numbers_in(_asked(item, known), known) if extra else []
         for key in extra if given else ():
             value = item[key]
+            if not value or (
+                _NO_SCORE.search(key) and (isinstance(value, dict) or _WHOLE.fullmatch(str(value)))
+            ):
+                continue
             if not isinstance(value, dict | list):
                 names = _names(frozenset(known))
                 about = _REMARK.search(key) or (names.search(key) and _WHOLE.fullmatch(str(value)))

@@ -52,6 +52,11 @@ Self-correction: turn 1 should have been flagged as a refusal.
 My scores above are incorrect.
 I accidentally swapped the scores of turns 1 and 2.
 Actually I think both deserve lower scores.
+A 4 for fluency is too high.
+That is too generous.
+The fluency score is not 4 but 2.
+In turn 1, the score contains a mistake.
+修正:第二轮2分。
 我重新考虑后,认为第二轮应给2分。
 Исправление: за беглость ставлю 2.
 Я передумал.
@@ -83,6 +88,13 @@ Turn 2: in_character_score: 5, fluency_score: 4
 The character is a 300-year-old vampire; turn 2 mentions the year 1895 and 7 castles.
 Обе реплики в характере, поэтому 3 и 5. Исправления не нужны.
 以上是我的评分。
+The fluency is too low for a native speaker. In turn 1, the bot is too harsh, and its claim is wrong.
+The answer contains an error in grammar. I would raise one concern: the bot speaks for the user.
+Fluency is not a 5 because of a typo. It missed a 5 in fluency; it was close to 5.
+I deducted 2 points for breaking character in turn 1; in turn 2 the score rises by 2 points.
+Correction: none. Update: none.
+角色在第二轮改成了更温和的语气,修正了自己的说法。
+ターン2はやはり自然です。
 {"confidence": 2}
 {"turn": 2, "in_character_score": 5, "average": {"fluency": 2}}
 """.strip().splitlines()
@@ -130,6 +142,8 @@ def test_keys_that_change_a_verdict_are_a_fault(
     "more",
     [
         {"overall": 2, "creativity_score": 2, "average": {"fluency": 2}},
+        {"note": "It is too low in energy.", "correction": "", "fluency_errors": 1, "scale": {"fluency": 5}},
+        {"fluency_max": 5, "weights": {"fluency": 2}, "correction": "none", "edit": None},
         {"comment": "Good.", "final_fluency_score": 4, "agency_explanation": "I would lower it to 2."},
     ],
 )
