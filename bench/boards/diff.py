@@ -217,9 +217,8 @@ def _board_then(
         raise _in_commit(error, str(folder), commit) from None
     if published is not None:
         frames = frames.only_players(published.places)
-    return _Then(
-        commit, tree, frames, published, tuple(Renamed(player=to, was=was) for to, was in renamed.items())
-    )
+    changed = tuple(Renamed(player=to, was=was) for to, was in renamed.items() if was != to)
+    return _Then(commit, tree, frames, published, changed)
 
 
 def _in_commit(error: RecordError, folder: str, commit: GitCommit) -> RecordError:

@@ -158,7 +158,7 @@ def _change(
         versions=None if old is None or same else (old.version, new.version),
         added=tuple((new.names[name], place) for name, place in new.places.items() if name not in before),
         removed=tuple(old.names[player] for player in before if player not in new.places) if old else (),
-        renamed=tuple((was, player) for player, was in renamed.items()),
+        renamed=tuple((was, player) for player, was in renamed.items() if was != player),
         rerun=tuple((new.names[player], *count) for player, count in counts.items() if sum(count)),
         judges_added=tuple(judge for judge in new.judges if old and judge not in old.judges),
         judges_removed=tuple(judge for judge in (old.judges if old else ()) if judge not in new.judges),

@@ -127,6 +127,13 @@ def test_player_that_was_renamed_is_the_same_player(evidence: Evidence) -> None:
     assert [change.change for change in since(evidence).players] == ["added", "rerun"]
 
 
+def test_player_that_has_its_old_id_again_is_not_renamed(evidence: Evidence) -> None:
+    for player, to in (("anna", "bea"), ("bea", "anna")):
+        rename_player(evidence.tree, SUITE, player, to, "A mistake.")
+    diff = since(evidence)
+    assert (diff.renamed, diff.players, diff.added) == ((), (), {})
+
+
 def test_other_version_of_the_suite_is_not_compared(evidence: Evidence) -> None:
     for info in evidence.tree.players(SUITE, LANGUAGE):
         shutil.rmtree(evidence.tree.player_folder(SUITE, LANGUAGE, info.player))

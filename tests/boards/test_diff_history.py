@@ -53,6 +53,15 @@ def test_history_says_that_a_player_was_renamed(evidence: Evidence) -> None:
     assert (came.renamed, [name for name, _ in came.added]) == ((), ["Clara"])
 
 
+def test_history_does_not_name_a_player_that_has_its_old_id_again(evidence: Evidence) -> None:
+    for player, to in (("anna", "bea"), ("bea", "anna")):
+        rename_player(evidence.tree, SUITE, player, to, "A mistake.")
+    play(evidence, "clara", [5, 5])
+    commit(evidence, "Clara")
+    came, _ = history(evidence)
+    assert (came.renamed, [name for name, _ in came.added]) == ((), ["Clara"])
+
+
 def test_history_does_not_compare_versions_and_names_judges(evidence: Evidence) -> None:
     path = evidence.tree.board_folder(SUITE, LANGUAGE) / "board.json"
     board = json.loads(path.read_text())
