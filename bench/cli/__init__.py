@@ -19,6 +19,7 @@ import gc
 import importlib
 import os
 import signal
+import threading
 import time
 import traceback
 from collections.abc import Iterator
@@ -323,6 +324,7 @@ cli.params += output_options()
 def main() -> None:
     """Entry point of ``bench``. docs/running.md lists the exit statuses."""
     sys.unraisablehook = _interrupt_again
+    threading.excepthook = _thread_failed
     atexit.register(gc.freeze)  # else the end of the process looks for garbage, which takes 0.1 s and more
     status = _run()
     if status:
@@ -339,6 +341,12 @@ def _interrupt_again(lost: "sys.UnraisableHookArgs") -> None:
     repeat = Timer(0.01, os.kill, (os.getpid(), signal.SIGINT))  # once the callback has ended
     repeat.daemon = True
     repeat.start()
+
+
+def _thread_failed(failed: threading.ExceptHookArgs) -> None:
+    """Print the error of a thread, unless it was to stop the event loop, which Ctrl-C closed before."""
+    if not (failed.exc_type is RuntimeError and str(failed.exc_value) == "Event loop is closed"):
+        threading.__excepthook__(failed)
 
 
 def _run() -> int:

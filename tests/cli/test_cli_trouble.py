@@ -8,6 +8,7 @@ import os
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from importlib import util
@@ -367,3 +368,17 @@ def test_an_invalid_amount_is_refused(bench: Bench, tiny: Tiny, amount: str) -> 
     ended = bench("run", "tiny", "--max-cost", amount, *tiny.options())
     assert ended.status == 2
     assert "is not an amount of US dollars" in ended.err
+
+
+@pytest.mark.parametrize(("message", "printed"), [("Event loop is closed", False), ("out of order", True)])
+def test_only_a_thread_that_ctrl_c_has_overtaken_fails_in_silence(
+    message: str, printed: bool, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail() -> None:
+        raise RuntimeError(message)
+
+    monkeypatch.setattr(threading, "excepthook", cli._thread_failed)
+    thread = threading.Thread(target=fail)
+    thread.start()
+    thread.join()
+    assert (message in capsys.readouterr().err) is printed

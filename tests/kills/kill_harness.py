@@ -164,7 +164,8 @@ def assert_stopped_cleanly(way: Way, end: Ended) -> None:
     """However it was stopped: no traceback, and one line that says so where there is time for one."""
     assert "Traceback" not in end.err, end.err
     early = (-signal.SIGTERM, -signal.SIGHUP)  # it was there before its handlers were
-    if way == "kill" or end.status == 0 or end.status in early:
+    late = end.status == -signal.SIGINT and end.err  # it came, or came again, when the command was ending
+    if way == "kill" or end.status == 0 or end.status in early or late:
         return
     line = end.err.splitlines()[-1]
     if way == "full disk":
