@@ -158,6 +158,7 @@ def answered(message: dict[str, Any], finish: str = "stop") -> Answer:
             "chain_of_thought": THOUGHT,
             "reasoning_tokens": 9,
             "thinking_time": "3 s",
+            "reasoning_format": "parsed",
             "thought_signature": "x",
         },
         {"reasoning_steps": [THOUGHT]},

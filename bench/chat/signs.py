@@ -64,6 +64,7 @@ MESSAGE_KEYS = _names("""
 """)
 _SUCCESS = frozenset(
     {"", "0", "200", "success", "succeeded", "ok", "none", "null", "false", "20000", "10000"}
+    | {"no error", "no errors", "n/a", "-"}
 )
 
 
@@ -156,7 +157,7 @@ def is_error(value: object) -> bool:
         return any(v not in (None, "", 0, False, [], {}) for v in value.values())
     if isinstance(value, float):  # a statistic
         return False
-    return bool(value) and str(value).strip().lower() not in _SUCCESS
+    return bool(value) and str(value).strip(" .\n\r\t").lower() not in _SUCCESS
 
 
 def _says_failure(body: Mapping[str, Any]) -> bool:

@@ -93,7 +93,7 @@ def test_an_error_anywhere_wins_over_the_text(place: str, value: Any) -> None:
 )
 def test_an_error_has_many_names(name: str) -> None:
     assert kind_of(_with(name, "upstream died", "body")) == "transport"
-    nothing: list[Any] = [None, "", False, {}, 0, 0.5]
+    nothing: list[Any] = [None, "", False, {}, 0, 0.5, "No error.", "N/A"]
     for none in nothing:
         assert kind_of(_with(name, none, "body")) == "ok"
 
