@@ -72,7 +72,7 @@ STEMS: dict[Ending, str] = {
         insufficient exhausted malformed disconnect connection network gateway crash killed preempt evict
         exception out_of_memory shutdown quota terminated halted stalled dropped dead died retry time_limit
         capacity busy kill expired no_response incomplete_stream lost
-        incomplete_read eof try_again 错误 失败 异常 超时 中断
+        incomplete_read unexpected_eof try_again 错误 失败 异常 超时 中断
     """,
     "length": """
         max_token max_length max_context max_seq context_window context_length context_limit num_ctx

@@ -35,7 +35,17 @@ import click
 from click.shell_completion import CompletionItem
 
 from bench import __version__
-from bench.cli.common import Suggesting, colour, forget, output_options, verbose, with_common
+from bench.cli.common import (
+    Suggesting,
+    colour,
+    forget,
+    interrupt_again,
+    is_interrupt,
+    output_options,
+    thread_failed,
+    verbose,
+    with_common,
+)
 from bench.errors import UserError
 from bench.files import storage_error
 
@@ -323,30 +333,12 @@ cli.params += output_options()
 
 def main() -> None:
     """Entry point of ``bench``. docs/running.md lists the exit statuses."""
-    sys.unraisablehook = _interrupt_again
-    threading.excepthook = _thread_failed
+    sys.unraisablehook = interrupt_again
+    threading.excepthook = thread_failed
     atexit.register(gc.freeze)  # else the end of the process looks for garbage, which takes 0.1 s and more
     status = _run()
     if status:
         sys.exit(status)
-
-
-def _interrupt_again(lost: "sys.UnraisableHookArgs") -> None:
-    """Repeat a Ctrl-C that came while Python ran a callback, whose errors it only prints."""
-    if lost.exc_type is not KeyboardInterrupt:
-        sys.__unraisablehook__(lost)
-        return
-    from threading import Timer
-
-    repeat = Timer(0.01, os.kill, (os.getpid(), signal.SIGINT))  # once the callback has ended
-    repeat.daemon = True
-    repeat.start()
-
-
-def _thread_failed(failed: threading.ExceptHookArgs) -> None:
-    """Print the error of a thread, unless it was to stop the event loop, which Ctrl-C closed before."""
-    if not (failed.exc_type is RuntimeError and str(failed.exc_value) == "Event loop is closed"):
-        threading.__excepthook__(failed)
 
 
 def _run() -> int:
@@ -374,6 +366,10 @@ def _run() -> int:
             raise
         _silence_output()
         return _report(storage_error(error, Path(error.filename or "output")).line(), 1)
+    except Exception as error:
+        if not is_interrupt(error):
+            raise
+        return _report("stopped", 128 + signal.SIGINT)
     if verbose():
         click.echo(f"bench: {time.monotonic() - started:.1f} s", err=True)
     return result if isinstance(result, int) else 0  # click returns a status where it ended the command

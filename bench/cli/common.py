@@ -5,6 +5,9 @@ from __future__ import annotations
 
 import difflib
 import os
+import signal
+import sys
+import threading
 from collections.abc import Callable, Sequence
 from functools import reduce, wraps
 from inspect import signature
@@ -145,3 +148,25 @@ class Suggesting(click.Group):
             hint = f" Did you mean {near[0]!r}?" if near else f" `{ctx.command_path} --help` lists all."
             ctx.fail(f"No such command {args[0]!r}.{hint}")
         return super().resolve_command(ctx, args)
+
+
+def is_interrupt(error: BaseException) -> bool:
+    """Whether ``error`` is Ctrl-C, which Pydantic turns into an error of its own while it builds a schema."""
+    made = type(error).__name__ == "SchemaError" and "KeyboardInterrupt" in str(error)
+    return made or isinstance(error, KeyboardInterrupt)
+
+
+def interrupt_again(lost: sys.UnraisableHookArgs) -> None:
+    """Repeat a Ctrl-C that came while Python ran a callback, whose errors it only prints."""
+    if lost.exc_type is not KeyboardInterrupt:
+        sys.__unraisablehook__(lost)
+        return
+    repeat = threading.Timer(0.01, os.kill, (os.getpid(), signal.SIGINT))  # once the callback has ended
+    repeat.daemon = True
+    repeat.start()
+
+
+def thread_failed(failed: threading.ExceptHookArgs) -> None:
+    """Print the error of a thread, unless it was to stop the event loop, which Ctrl-C closed before."""
+    if not (failed.exc_type is RuntimeError and str(failed.exc_value) == "Event loop is closed"):
+        threading.__excepthook__(failed)

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from bench.chat.stats import Stats
+from bench.cli.common import is_interrupt
 from bench.errors import Stopped
 from bench.tables import dollars
 
@@ -42,7 +43,9 @@ def stoppable(what: str = "finished work is kept") -> Iterator[None]:
     before = {number: signal.signal(number, interrupt) for number in taken}
     try:
         yield
-    except (KeyboardInterrupt, asyncio.CancelledError):
+    except BaseException as error:
+        if not is_interrupt(error) and not isinstance(error, asyncio.CancelledError):
+            raise
         number = came[0] if came else signal.SIGINT
         hint = "Run the same command to continue."
         raise Stopped(f"stopped; {what}", status=SIGNAL_STATUS + number, hint=hint) from None

@@ -17,8 +17,12 @@ from pathlib import Path
 from typing import Any, TextIO
 
 import pytest
+from pydantic_core import SchemaError
 
 from bench import cli
+from bench.cli.common import thread_failed
+from bench.cli.stopping import stoppable
+from bench.errors import Stopped
 from tests.cli.conftest import READERS, Bench, Start
 from tests.scripted_server import ScriptedServer, error
 from tests.tiny import ROOT, Tiny, bytes_below, edit
@@ -377,8 +381,15 @@ def test_only_a_thread_that_ctrl_c_has_overtaken_fails_in_silence(
     def fail() -> None:
         raise RuntimeError(message)
 
-    monkeypatch.setattr(threading, "excepthook", cli._thread_failed)
+    monkeypatch.setattr(threading, "excepthook", thread_failed)
     thread = threading.Thread(target=fail)
     thread.start()
     thread.join()
     assert (message in capsys.readouterr().err) is printed
+
+
+@pytest.mark.parametrize("cause", ["KeyboardInterrupt", "ValueError"])
+def test_an_error_that_pydantic_makes_of_ctrl_c_stops_the_command(cause: str) -> None:
+    error = SchemaError(f"Error building `literal` serializer:\n  {cause}: ")
+    with pytest.raises(Stopped if cause == "KeyboardInterrupt" else SchemaError), stoppable():
+        raise error
