@@ -86,7 +86,14 @@ def load_rating(
     Raises UserError if nothing has been compared, or ``criterion`` is unknown.
     """
     loaded = load_board(tree, suite, language, prompts=prompts)
-    return rating_beside(tree, loaded, catalog, criterion, judges_as)
+    found = rating_beside(tree, loaded, catalog, criterion, judges_as)
+    if found is None:
+        raise UserError(
+            f"no comparisons of suite {suite!r} in language {language!r}",
+            where=str(tree.root),
+            hint=f"Have judges compare its players: `bench compare {suite} --language {language}`.",
+        )
+    return found
 
 
 def rating_beside(
@@ -95,8 +102,8 @@ def rating_beside(
     catalog: Catalog | None,
     criterion: str = MEAN,
     judges_as: JudgesAs | None = None,
-) -> Rating:
-    """The board by rating of the suite and language of ``loaded``, as :func:`load_rating`."""
+) -> Rating | None:
+    """As :func:`load_rating`, beside the board ``loaded``; None if none of its players have been compared."""
     suite, language, version = loaded.frames.suite, loaded.frames.language, loaded.frames.version
     evidence = compared(
         tree,
@@ -108,11 +115,7 @@ def rating_beside(
         version=version,
     )
     if not evidence.records:
-        raise UserError(
-            f"no comparisons of suite {suite!r} in language {language!r}",
-            where=str(tree.root),
-            hint=f"Have judges compare its players: `bench compare {suite} --language {language}`.",
-        )
+        return None
     if criterion not in (MEAN, *evidence.criteria):
         raise unknown_name(criterion, (MEAN, *evidence.criteria), "criterion", f"suite {suite}")
     scored = ranked_scores(loaded.frames).dropna(subset="rank")

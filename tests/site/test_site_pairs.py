@@ -149,3 +149,18 @@ def test_imported_comparisons_have_a_board_and_a_page_for_each_pair(tmp_path: Pa
 
 def test_a_board_without_comparisons_has_no_such_page(small_site: Path) -> None:
     assert not (small_site / FOLDER / "head-to-head.html").exists()
+
+
+def test_comparisons_of_players_that_are_gone_leave_the_board_as_it_is(
+    no_charts: None, mini_tree: ResultsTree, tmp_path: Path
+) -> None:
+    shutil.copytree(mini_tree.root, tmp_path / "results")
+    tree = ResultsTree(tmp_path / "results")
+    names = ("player-01", "player-02")
+    made = SyntheticTree(tree, "synthetic", ("en",), names, ("judge-01",), {names[0]: 4.2, names[1]: 3.1}, {})
+    assert add_comparisons(made) == 4
+    shutil.rmtree(tree.player_folder("synthetic", "en", names[0]))
+    build_site(tree, tmp_path / "site", jobs=1)
+    assert (tmp_path / "site" / FOLDER / "index.html").is_file()
+    assert not (tmp_path / "site" / FOLDER / "head-to-head.html").exists()
+    assert dead_links(tmp_path / "site") == []
