@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from bench.chat.answers import Answer, answer_from
+from bench.chat.evidence import REASONING_FIELDS
 from bench.chat.requests import Reply
 from bench.protocol_facts import facts_of
 from bench.protocols.calls import without_reasoning
@@ -257,3 +258,14 @@ def test_reasoning_and_tool_calls_in_a_stream_are_joined() -> None:
             assert (found.text, found.reasoning) == ("I keep it.", "A stranger.")
         else:
             assert not isinstance(found, Answer)
+
+
+@pytest.mark.parametrize("name", REASONING_FIELDS)
+def test_every_known_field_of_reasoning_counts_whole_and_in_a_stream(name: str) -> None:
+    choices: list[dict[str, Any]] = [{"delta": {name: THOUGHT}}, {"delta": {"content": SAID}}]
+    choices.append({"delta": {}, "finish_reason": "stop"})
+    events = [{"choices": [choice]} for choice in choices]
+    stream = "".join(f"data: {json.dumps(event)}\n\n" for event in events) + "data: [DONE]\n\n"
+    for found in (answered({"content": SAID, name: THOUGHT}), answer_from(stream.encode(), (), ())):
+        assert isinstance(found, Answer)
+        assert (found.text, found.reasoning) == (SAID, THOUGHT)

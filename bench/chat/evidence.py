@@ -23,7 +23,7 @@ REASONING_FIELDS: Final = (
     "thoughts",
     "cot_summary",
 )
-"""Fields of a message in which providers return reasoning; several of them may hold the same text."""
+"""Fields in which providers are known to return reasoning; several of them may hold the same text."""
 _NAMED: Final = re.compile(r"reasoning|think|thought|^cot$|chain_?of|^analysis$")
 _NO_TEXT: Final = re.compile(
     r"token|signature|finish|effort|encrypt|budget|enable|level|type|format|mode|time|second|duration|count"
@@ -50,8 +50,8 @@ def evidence_in(message: Mapping[str, Any]) -> tuple[str, str, str]:
     fields = dict(message)
     for extra in map(message.get, EXTRAS):
         fields = {**extra, **fields} if isinstance(extra, dict) else fields
-    reasoning = [fields.get(name) for name in REASONING_FIELDS]
-    reasoning += [value for name, value in fields.items() if holds_reasoning(name)]
+    names = dict.fromkeys((*REASONING_FIELDS, *filter(holds_reasoning, fields)))
+    reasoning = [fields.get(name) for name in names]
     for part in parts:
         reasoning += (
             [part] if is_reasoning(part) else [v for name, v in part.items() if holds_reasoning(name)]
@@ -62,6 +62,8 @@ def evidence_in(message: Mapping[str, Any]) -> tuple[str, str, str]:
 @lru_cache(maxsize=512)
 def holds_reasoning(name: str) -> bool:
     """Whether a field with this name holds reasoning."""
+    if name in REASONING_FIELDS:
+        return True
     name = name.lower()
     return _NAMED.search(name) is not None and not _NO_TEXT.search(name)
 
