@@ -12,7 +12,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, JsonValue
 from bench.errors import CatalogError
 from bench.files import finite
 from bench.records import Openness, PlayerInfo, Role, Usage
-from bench.toml_entries import Entry, checked_id, entry_from, located, read_tables, unknown_name
+from bench.toml_entries import Entry, checked_id, entry_from, http_headers, located, read_tables, unknown_name
 
 EMBEDDED_URL = "embedded"
 """``base_url`` of the provider that `bench` starts itself: a llama.cpp server on a free port."""
@@ -102,7 +102,8 @@ class Provider(Entry):
     """Whether it offers OpenAI's Batch API (``/files`` and ``/batches``)."""
     timeout_seconds: float = Field(default=180, gt=0)
     """Time limit of one call, from sending the request to the last byte of the answer."""
-    headers: dict[str, str] = Field(default_factory=dict)
+    headers: Annotated[dict[str, str], AfterValidator(http_headers)] = Field(default_factory=dict)
+    """Sent with every call, in place of our own headers of the same name."""
 
     @property
     def embedded(self) -> bool:

@@ -26,6 +26,10 @@ CHECK_PATH = "Check the path, or create the file."
 SHORT_NAME = 3
 """Names up to this length, such as language codes, are close only if they are nearly equal."""
 MOST_LISTED = 12
+HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+"""The name of an HTTP header: a token of RFC 9110."""
+OF_THE_BODY = frozenset({"content-length", "transfer-encoding"})
+"""Headers that follow from a request's body: another value would break the request."""
 LISTED_BY = {"model": "models", "player": "models", "judge": "models", "suite": "suites"}
 """The command that lists all names of a kind."""
 
@@ -37,6 +41,21 @@ class Entry(BaseModel):
 
 
 E = TypeVar("E", bound=Entry)
+
+
+def fits_header(value: str) -> bool:
+    """Whether an HTTP header can hold ``value``."""
+    return value.isascii() and value.isprintable() and value == value.strip()
+
+
+def http_headers(headers: dict[str, str]) -> dict[str, str]:
+    """``headers``, if they can be sent. Raises ValueError without the value, which may be a key."""
+    for name, value in headers.items():
+        if not HEADER.fullmatch(name) or name.lower() in OF_THE_BODY:
+            raise ValueError(f"{name!r} cannot be set as a header")
+        if not fits_header(value):
+            raise ValueError(f"write the value of {name} in printable ASCII, without spaces around it")
+    return headers
 
 
 def read_text(path: Path, hint: str = CHECK_PATH, *, root: Path | None = None, most: int = MOST_TEXT) -> str:

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
-IMPORTED = ("bench.cli", "bench.cli.running", "bench.run.run_suite", "openai")
+IMPORTED = ("bench.cli", "bench.cli.running", "bench.run.run_suite", "bench.chat.endpoint")
 """What a run imports."""
 MOST = 1_000_000
 """Bytes of a request to the process that forks."""

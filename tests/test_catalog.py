@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from decimal import Decimal
 from pathlib import Path
 
@@ -93,6 +94,28 @@ def test_keys_of_one_provider_are_sent_as_they_are(tiny: Tiny) -> None:
 def test_keys_that_have_a_place_of_their_own_are_refused(tiny: Tiny, keys: str) -> None:
     edit(tiny.models, "[models.bard]", f"[models.bard]\nextra_body = {keys}")
     assert "extra_body" in refused(tiny.models).line()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("X-Title", "Пьеса"),
+        ("X-Title", "Queen of Hearts\nX-Other: 1"),
+        ("X-Title", " Queen of Hearts"),
+        ("X Title", "Queen of Hearts"),
+        ("X-Tëtle", "Queen of Hearts"),
+        ("", "Queen of Hearts"),
+        ("Content-Length", "3"),
+        ("transfer-encoding", "chunked"),
+    ],
+)
+def test_headers_that_http_cannot_send_are_refused(tiny: Tiny, name: str, value: str) -> None:
+    """Here, where the file can be named: the client would fail at the first call. A value may be a key."""
+    table = f"headers = {{ {json.dumps(name)} = {json.dumps(value)} }}\nbase_url"
+    edit(tiny.models, "base_url", table)
+    fault = refused(tiny.models).line()
+    assert "headers" in fault
+    assert "Hearts" not in fault
 
 
 def test_only_providers_on_this_machine_need_no_key(ours: Catalog) -> None:

@@ -136,6 +136,7 @@ ABSENT: dict[str, list[str]] = {
     "bench.boards.loading": ["scipy.stats", "scipy.optimize", "matplotlib"],
     "bench.site.talk": ["bench.protocols", "bench.chat", "openai"],
     "bench.site.build": ["bench.protocols", "bench.chat", "openai"],
+    "bench.chat.endpoint": ["openai"],
 }
 """What loading a module does not load."""
 LOADING = """

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from time import time
 from typing import Any
 from typing import Protocol as Interface
+from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
 import httpx2
-from openai import APIConnectionError, APIStatusError, Omit, OpenAIError, omit
+from openai import APIConnectionError, APIStatusError, AsyncOpenAI, Omit, OpenAIError, omit
 
 from bench.catalog import Provider
-from bench.chat.endpoint import LARGEST_ANSWER, new_client
+from bench.chat.endpoint import LARGEST_ANSWER, http_client, tls
 from bench.chat.faults import Fault, fault_of, shortened
 from bench.chat.secrets import Environment, is_http, key_of, secrets_of, shown_url
 from bench.errors import ProviderError
@@ -29,6 +31,8 @@ CLOCK_SKEW = 86_400.0
 CHUNK = 2**16
 """Bytes of a result file that are read at once."""
 
+_CLIENT_HEADERS = ("Lang", "Package-Version", "OS", "Arch", "Runtime", "Runtime-Version", "Async")
+"""Endings of the ``X-Stainless-`` headers by which the client describes this machine."""
 
 UNEXPECTED = "unexpected answer; does the provider have OpenAI's Batch API?"
 
@@ -67,8 +71,8 @@ class BatchApi:
                 f"{shown_url(provider.base_url)!r} has no Batch API", where=f"provider {name}"
             )
         self.secrets = secrets_of(provider, key)
-        self._client = new_client(provider, provider.base_url, key)
-        self._downloads = new_client(provider, provider.base_url, key, bounded=False)
+        self._client = _client(provider, key)
+        self._downloads = _client(provider, key, bounded=False)
 
     async def __aenter__(self) -> BatchApi:
         return self
@@ -190,6 +194,33 @@ class BatchApi:
         if status == 404:
             return "Its files and batches may have been deleted, or belong to another key."
         return "" if "{" in fault.hint else fault.hint  # the templates are about a call to a model
+
+
+def _client(provider: Provider, key: str | None, *, bounded: bool = True) -> AsyncOpenAI:
+    """A client that never retries."""
+    url = urlsplit(provider.base_url)
+    http = http_client(provider, tls(provider.base_url), bounded=bounded)
+    return AsyncOpenAI(
+        api_key=key or "none",
+        base_url=urlunsplit(url._replace(query="", fragment="")),
+        default_query=dict(parse_qsl(url.query)),
+        default_headers=_headers(provider, url.hostname or ""),
+        timeout=http.timeout,
+        max_retries=0,
+        http_client=http,
+    )
+
+
+def _headers(provider: Provider, host: str) -> dict[str, str]:
+    """The provider's headers, without those the client would add from the environment or about the host."""
+    dropped = [f"X-Stainless-{name}" for name in _CLIENT_HEADERS]
+    ambient = os.environ.get("OPENAI_CUSTOM_HEADERS", "").splitlines()
+    dropped += [line.partition(":")[0].strip() for line in ambient if ":" in line]
+    if host != "api.openai.com":
+        dropped += ["OpenAI-Organization", "OpenAI-Project"]
+    given = {name.lower() for name in provider.headers}
+    omitted: dict[str, str | Omit] = {name: Omit() for name in dropped if name.lower() not in given}
+    return {**omitted, **provider.headers}  # type: ignore[dict-item]  # the client takes Omit, untyped
 
 
 async def lines_of(chunks: AsyncIterator[bytes], longest: int) -> AsyncIterator[bytes]:

@@ -1,7 +1,7 @@
 """One provider on the wire: its clients, its limits, and one attempt at a call.
 
-Only this module and ``batch_api`` import the ``openai`` package, and they are loaded only when something has
-to be sent.
+Calls need nothing of the ``openai`` package, whose import takes longer than a hundred calls do: only
+``batch_api`` uses it. This module is loaded only when something has to be sent.
 """
 
 from __future__ import annotations
@@ -9,26 +9,17 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import os
 import ssl
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from time import monotonic
-from urllib.parse import parse_qsl, urlsplit, urlunsplit
+from urllib.parse import urlsplit, urlunsplit
 
 import httpx2
-from openai import (
-    APIConnectionError,
-    APIStatusError,
-    APITimeoutError,
-    AsyncOpenAI,
-    Omit,
-    OpenAIError,
-    RequestOptions,
-)
 
+from bench import __version__
 from bench.catalog import Provider
 from bench.chat.answers import Answer, answer_from, within
 from bench.chat.faults import ADDRESS_HINT, UNREACHABLE_HINT, Fault, fault_of
@@ -47,12 +38,10 @@ LONGEST_INLINE = 2**16
 CONNECT_SECONDS = 10.0
 KEEP_ALIVE_SECONDS = 30.0
 
-_CONNECT_ERRORS = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.ProxyError)
+_CONNECT_ERRORS = (httpx2.ConnectError, httpx2.ProxyError)
 _ADDRESS_ERRORS = (httpx2.InvalidURL, httpx2.UnsupportedProtocol, httpx2.LocalProtocolError)
 _NOISY_LOGGERS = ("openai", "httpx2", "httpcore2")
 """Below warning level they may print URLs and headers with keys."""
-_CLIENT_HEADERS = ("Lang", "Package-Version", "OS", "Arch", "Runtime", "Runtime-Version", "Async")
-"""Endings of the ``X-Stainless-`` headers by which the client describes this machine."""
 
 
 class AnswerTooLarge(httpx2.ReadError):
@@ -70,14 +59,12 @@ class Endpoint:
         self.reached = False
         """Whether any response has ever come back."""
         self._limits = limits
-        self._new_client = partial(new_client, provider, base_url, key, tls=_tls(base_url))
-        self._address = _plain(base_url).rstrip("/") + "/chat/completions"
-        """Whole, because the client takes longer to join two halves of an address."""
-        self._clients: list[AsyncOpenAI] = []
-        self._free: list[AsyncOpenAI] = []
-        self._options: RequestOptions = {}
-        if key is None and "authorization" not in {name.lower() for name in provider.headers}:
-            self._options = {"headers": {"Authorization": Omit()}}
+        self._new_client = partial(http_client, provider, tls(base_url), _headers(provider, key))
+        url = urlsplit(base_url)
+        path = url.path.rstrip("/") + "/chat/completions"
+        self._address = urlunsplit(url._replace(path=path, fragment=""))
+        self._clients: list[httpx2.AsyncClient] = []
+        self._free: list[httpx2.AsyncClient] = []
 
     async def attempt(
         self, request: ChatRequest, body: bytes, longest_wait: float, start: Callable[[], None]
@@ -104,19 +91,16 @@ class Endpoint:
         try:
             async with asyncio.timeout(self.provider.timeout_seconds):
                 with self._lent_client() as client:
-                    response = await client.post(
-                        self._address, content=body, cast_to=httpx2.Response, options=self._options
-                    )
-            self.reached = True
-        except APIStatusError as error:
-            self.reached = True
-            return self._refused(error.response, longest_wait)
-        except (TimeoutError, APITimeoutError) as error:
-            if isinstance(error.__cause__, httpx2.ConnectTimeout):
-                return Fault("unreachable", f"no connection within {CONNECT_SECONDS:g} s", UNREACHABLE_HINT)
+                    response = await client.post(self._address, content=body)
+        except httpx2.ConnectTimeout:
+            return Fault("unreachable", f"no connection within {CONNECT_SECONDS:g} s", UNREACHABLE_HINT)
+        except (TimeoutError, httpx2.TimeoutException):
             return Fault("transport", f"no complete answer within {self.provider.timeout_seconds:g} s")
-        except (APIConnectionError, httpx2.HTTPError, httpx2.InvalidURL, OpenAIError) as error:
-            return _connection_fault(error.__cause__ if isinstance(error, APIConnectionError) else error)
+        except (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError, OSError) as error:
+            return _connection_fault(error)
+        self.reached = True
+        if not response.is_success:
+            return self._refused(response, longest_wait)
         content = response.content
         if len(content) <= LONGEST_INLINE:
             return self._answer(content, request)
@@ -135,7 +119,7 @@ class Endpoint:
         if wait is None and response.status_code == 429:
             reset = reset_in(headers)
             wait = None if reset is None else min(reset, longest_wait)
-        try:  # the client's own error keeps only a part of the body
+        try:
             body = json.loads(response.content)
         except (ValueError, RecursionError):
             body = response.text
@@ -143,10 +127,10 @@ class Endpoint:
 
     async def close(self) -> None:
         """Close all connections."""
-        await asyncio.gather(*(client.close() for client in self._clients))
+        await asyncio.gather(*(client.aclose() for client in self._clients))
 
     @contextmanager
-    def _lent_client(self) -> Iterator[AsyncOpenAI]:
+    def _lent_client(self) -> Iterator[httpx2.AsyncClient]:
         """A client that makes no other call; the one used last, whose connection is open.
 
         One client could make all calls, but it looks at all its connections at each of them.
@@ -162,64 +146,43 @@ class Endpoint:
             self._free.append(client)
 
 
-def new_client(
+def http_client(
     provider: Provider,
-    base_url: str,
-    key: str | None,
+    context: ssl.SSLContext,
+    headers: httpx2.Headers | None = None,
     *,
-    tls: ssl.SSLContext | None = None,
     bounded: bool = True,
-) -> AsyncOpenAI:
-    """A client that never retries. If ``bounded``, it reads no body beyond ``LARGEST_ANSWER``."""
-    url = urlsplit(base_url)
-    timeout = httpx2.Timeout(
-        provider.timeout_seconds, connect=min(CONNECT_SECONDS, provider.timeout_seconds), pool=None
-    )
-    http = httpx2.AsyncClient(
-        verify=_tls(base_url) if tls is None else tls,
-        timeout=timeout,
+) -> httpx2.AsyncClient:
+    """A client for a provider. If ``bounded``, it reads no body beyond ``LARGEST_ANSWER``."""
+    seconds = provider.timeout_seconds
+    return httpx2.AsyncClient(
+        verify=context,
+        timeout=httpx2.Timeout(seconds, connect=min(CONNECT_SECONDS, seconds), pool=None),
         limits=httpx2.Limits(
             max_connections=None,
             max_keepalive_connections=None,
             keepalive_expiry=KEEP_ALIVE_SECONDS,
         ),
-        headers={"accept-encoding": "identity"},
+        headers={"accept-encoding": "identity", **(headers or {})},
         follow_redirects=False,
         event_hooks={"response": [_bound] if bounded else []},
     )
-    return AsyncOpenAI(
-        api_key=key or "none",
-        base_url=_plain(base_url),
-        default_query=dict(parse_qsl(url.query)),
-        default_headers=_headers(provider, url.hostname or ""),
-        timeout=timeout,
-        max_retries=0,
-        http_client=http,
-    )
 
 
-def _plain(base_url: str) -> str:
-    """An address without query and fragment."""
-    return urlunsplit(urlsplit(base_url)._replace(query="", fragment=""))
-
-
-def _tls(base_url: str) -> ssl.SSLContext:
+def tls(base_url: str) -> ssl.SSLContext:
     """The TLS context that a provider's clients share; loads certificate authorities only if needed."""
     if urlsplit(base_url).scheme == "http":
         return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     return httpx2.create_ssl_context()
 
 
-def _headers(provider: Provider, host: str) -> dict[str, str]:
-    """The provider's headers, without those the client would add from the environment or about the host."""
-    dropped = [f"X-Stainless-{name}" for name in _CLIENT_HEADERS]
-    ambient = os.environ.get("OPENAI_CUSTOM_HEADERS", "").splitlines()
-    dropped += [line.partition(":")[0].strip() for line in ambient if ":" in line]
-    if host != "api.openai.com":
-        dropped += ["OpenAI-Organization", "OpenAI-Project"]
-    given = {name.lower() for name in provider.headers}
-    omitted: dict[str, str | Omit] = {name: Omit() for name in dropped if name.lower() not in given}
-    return {**omitted, **provider.headers}  # type: ignore[dict-item]  # the client takes Omit, untyped
+def _headers(provider: Provider, key: str | None) -> httpx2.Headers:
+    headers = httpx2.Headers({"accept": "application/json", "content-type": "application/json"})
+    headers["user-agent"] = f"dramaturg/{__version__}"
+    if key is not None:
+        headers["authorization"] = f"Bearer {key}"
+    headers.update(provider.headers)
+    return headers
 
 
 async def _bound(response: httpx2.Response) -> None:
@@ -251,7 +214,7 @@ class _Bounded(httpx2.AsyncByteStream):
         await self._stream.aclose()
 
 
-def _connection_fault(error: BaseException | None) -> Fault:
+def _connection_fault(error: BaseException) -> Fault:
     """The fault of a call that ended without a response. Drops texts that may hold a URL."""
     if isinstance(error, AnswerTooLarge):
         return Fault("transport", f"{error}; the limit is {LARGEST_ANSWER} bytes")
@@ -261,8 +224,7 @@ def _connection_fault(error: BaseException | None) -> Fault:
         return Fault("unreachable", f"no connection ({_system_message(error)})", UNREACHABLE_HINT)
     if isinstance(error, httpx2.DecodingError):
         return Fault("transport", "the answer is compressed and damaged")
-    name = type(error).__name__ if error is not None else "connection error"
-    return Fault("transport", f"the connection was lost ({name})")
+    return Fault("transport", f"the connection was lost ({type(error).__name__})")
 
 
 def _system_message(error: BaseException) -> str:

@@ -10,10 +10,10 @@ from urllib.parse import urlsplit
 import httpx2
 
 from bench.catalog import Catalog
-from bench.chat.secrets import Environment, fits_header, shown_url
+from bench.chat.secrets import Environment, shown_url
 from bench.errors import ProviderError
 from bench.suites.new_models import NewModel, usable_id
-from bench.toml_entries import unknown_name
+from bench.toml_entries import fits_header, unknown_name
 
 MOST_BYTES = 4_000_000
 MOST_MODELS = 20

@@ -17,6 +17,7 @@ from dotenv import dotenv_values
 
 from bench.catalog import Catalog, Provider
 from bench.errors import ProviderError
+from bench.toml_entries import fits_header
 
 REDACTED = "[redacted]"
 SHORTEST_SECRET = 6
@@ -96,11 +97,6 @@ def key_of(name: str, provider: Provider, environment: Environment) -> str | Non
             hint=f"Set {variable} to the key alone.",
         )
     return key
-
-
-def fits_header(key: str) -> bool:
-    """Whether an HTTP header can hold ``key``."""
-    return key.isascii() and key.isprintable()
 
 
 def secrets_of(provider: Provider, key: str | None) -> tuple[str, ...]:

@@ -13,9 +13,10 @@ from bench import __version__
 from bench.catalog import Catalog, Provider, load_catalog
 from bench.chat.batch_states import FOLDER
 from bench.chat.listing import models_of_server
-from bench.chat.secrets import Environment, fits_header
+from bench.chat.secrets import Environment
 from bench.errors import UserError
 from bench.local.gguf import available_memory
+from bench.toml_entries import fits_header
 
 SECONDS = 5.0
 """Longest wait for a provider."""
