@@ -63,7 +63,7 @@ def block_network(request: pytest.FixtureRequest) -> Iterator[None]:
     """
     mark = request.node.get_closest_marker("block_network")
     allowed = mark.kwargs["allowed_hosts"] if mark else None
-    if mark is None and request.path.parent.name in LOOPBACK:
+    if mark is None and request.path.relative_to(TESTS).parts[0] in LOOPBACK:
         allowed = ["127\\.0\\.0\\.1", "localhost"]
     with blocking_context(allowed_hosts=allowed):
         yield
@@ -108,7 +108,7 @@ LONGEST = (
     "site/test_site_rescore.py",
     "tests/test_guides.py",
     "replies/test_reply_properties.py",
-    "cli/test_cli_batches.py",
+    "batches/test_cli_batches.py",
     "faults/test_fault_protocols.py",
     "boards/test_diff.py",
     "tests/test_committing.py",

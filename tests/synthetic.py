@@ -380,21 +380,11 @@ def main() -> None:
     parser.add_argument("--failure-rate", type=float, default=0.01)
     parser.add_argument("--refusal-rate", type=float, default=0.05)
     parser.add_argument("--suite", default=SUITE)
-    options = parser.parse_args()
+    options = vars(parser.parse_args())
+    root = options.pop("output")
     started = time.perf_counter()
-    made = make_tree(
-        options.output,
-        players=options.players,
-        languages=options.languages,
-        characters=options.characters,
-        situations=options.situations,
-        judges=options.judges,
-        seed=options.seed,
-        failure_rate=options.failure_rate,
-        refusal_rate=options.refusal_rate,
-        suite=options.suite,
-    )
-    files = sum(1 for _ in options.output.rglob("*.json"))
+    made = make_tree(root, **options)
+    files = sum(1 for _ in root.rglob("*.json"))
     print(f"{len(made.players)} players, {files} files in {time.perf_counter() - started:.1f} s")
 
 
