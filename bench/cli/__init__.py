@@ -26,15 +26,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from bench import GARBAGE_THRESHOLD, __version__
+
 # Else Pydantic looks for plugins in every package installed.
 os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
-# By default Python looks for garbage after every 700 new objects, and finds none while modules are loading.
-gc.set_threshold(200_000)
+gc.set_threshold(GARBAGE_THRESHOLD)  # there is no garbage while modules are loading
 
 import click
 from click.shell_completion import CompletionItem
 
-from bench import __version__
 from bench.cli.common import (
     Suggesting,
     colour,

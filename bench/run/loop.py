@@ -9,11 +9,9 @@ from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
-T = TypeVar("T")
+from bench import GARBAGE_THRESHOLD
 
-GARBAGE_THRESHOLD = 200_000
-"""Net allocations between two searches for cyclic garbage. Python's default of 700 costs a tenth of a run's
-CPU time, although calls leave hardly any such garbage."""
+T = TypeVar("T")
 
 
 def run_async(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
