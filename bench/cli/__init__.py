@@ -356,8 +356,6 @@ def _run() -> int:
     except click.ClickException as error:
         error.show()
         return error.exit_code
-    except (KeyboardInterrupt, click.Abort):
-        return _report("stopped", 128 + signal.SIGINT)
     except _ReaderGone:
         _silence_output()
         return SIGPIPE_STATUS  # without a message, like any process that SIGPIPE ends
@@ -366,7 +364,7 @@ def _run() -> int:
             raise
         _silence_output()
         return _report(storage_error(error, Path(error.filename or "output")).line(), 1)
-    except Exception as error:
+    except (KeyboardInterrupt, Exception) as error:
         if not is_interrupt(error):
             raise
         return _report("stopped", 128 + signal.SIGINT)

@@ -151,9 +151,9 @@ class Suggesting(click.Group):
 
 
 def is_interrupt(error: BaseException) -> bool:
-    """Whether ``error`` is Ctrl-C, which Pydantic turns into an error of its own while it builds a schema."""
+    """Whether ``error`` is Ctrl-C, or what click, or Pydantic while building a schema, made of it."""
     made = type(error).__name__ == "SchemaError" and "KeyboardInterrupt" in str(error)
-    return made or isinstance(error, KeyboardInterrupt)
+    return made or isinstance(error, (KeyboardInterrupt, click.Abort))
 
 
 def interrupt_again(lost: sys.UnraisableHookArgs) -> None:
