@@ -15,6 +15,7 @@ from bench.tables import (
     csv_cell,
     csv_table,
     dollars,
+    fitting,
     latex_table,
     markdown_table,
     printable,
@@ -91,3 +92,19 @@ def test_a_sum_of_money_has_more_digits_if_it_is_small(amount: str, shown: str) 
 def test_latex_cells_cannot_belong_to_the_end_of_a_row_and_print_as_they_are() -> None:
     rows = latex_table(["a"], [["[x]"], ["*x"], ["a<b>|c"]]).splitlines()[4:7]
     assert rows == [r"{[}x] \\", r"{*}x \\", r"a\textless{}b\textgreater{}\textbar{}c \\"]
+
+
+@pytest.mark.parametrize(
+    ("name", "cut"),
+    [
+        ("ten letters", "ten letters"),
+        ("thirteen or so", "thirteen or…"),
+        ("東京大学の", "東京大学の"),
+        ("東京大学のモデル", "東京大学の…"),
+        ("MMMMMMMM", "MMMMMM…"),
+        ("a\x1b\n b", "a b"),
+    ],
+)
+def test_a_name_in_a_drawing_is_cut_by_its_width(name: str, cut: str) -> None:
+    """To 12 letters: a character of East Asia counts as two, M as 1.6, the ellipsis as one."""
+    assert fitting(name, 12) == cut

@@ -10,14 +10,14 @@ from bench.agreement.judges import JudgeAgreement, JudgedReport
 from bench.agreement.report import Agreement
 from bench.colours import FAINT, INK, PAPER
 from bench.slugs import slug
-from bench.tables import cut, printable
+from bench.tables import fitting, printable
 
 WIDTH = 7.0
 ROW = 0.3
 HEAD, FOOT = 0.5, 0.75
 LEFT = 0.36
 """Left end of the scale, as a share of the width; the names are left of it."""
-NAME_LENGTH = 34
+NAME_LENGTH = 32
 JUDGE, ENSEMBLE = "#0072b2", "#d55e00"
 """Distinguishable with any colour vision; the marks differ too."""
 
@@ -97,11 +97,13 @@ def _row(axes: Axes, at: int, row: JudgeAgreement) -> None:
     if row.low is not None and row.high is not None:
         axes.plot([row.low, row.high], [at, at], color=colour, linewidth=1.6, zorder=2)
     axes.plot([row.value], [at], marker, color=colour, markersize=5.5, zorder=3)
-    name = f"Mean of {len(row.members)} judges" if len(row.name) > NAME_LENGTH and row.members else row.name
+    name = fitting(row.name, NAME_LENGTH)
+    if row.members and name != printable(row.name):
+        name = f"Mean of {len(row.members)} judges"
     axes.text(
         -0.02,
         at,
-        f"{cut(printable(name), NAME_LENGTH)}  {row.value:.2f}",
+        f"{name}  {row.value:.2f}",
         transform=axes.get_yaxis_transform(),
         ha="right",
         va="center",

@@ -39,7 +39,7 @@ def query(sql: str, store: Path, most: int, form: str | None, output: Path | Non
     1.5 GB of memory is stopped (on Linux).
     """
     from bench.interop.sql import query as run_query
-    from bench.tables import WRITERS, csv_table, text_table
+    from bench.tables import WRITERS, csv_table, cut, text_table
 
     form = form_of(form, output, QUERY_FORMS)
     columns, rows = run_query(store, sql, most + 1)
@@ -52,25 +52,23 @@ def query(sql: str, store: Path, most: int, form: str | None, output: Path | Non
         named = [_json(dict(zip(columns, row, strict=True))) for row in rows]
         write(json.dumps(named, indent=2, ensure_ascii=False, default=str) + "\n", output)
     else:
-        cut = form == "table" and output is None
-        cells = [[_text(cell, cut=cut) for cell in row] for row in rows]
-        if cut and any(len(text) > WIDEST for row in cells for text in row):
+        short = form == "table" and output is None
+        cells = [[_text(cell, short=short) for cell in row] for row in rows]
+        if short and any(len(text) > WIDEST for row in cells for text in row):
             click.echo("bench: long cells are cut; `--format json` or `csv` shows them whole", err=True)
-            cells = [
-                [text if len(text) <= WIDEST else f"{text[: WIDEST - 1]}…" for text in row] for row in cells
-            ]
+            cells = [[cut(text, WIDEST) for text in row] for row in cells]
         words = {n for n in range(len(columns)) if any(isinstance(row[n], (str, list, dict)) for row in rows)}
         write(WRITERS.get(form, text_table)(columns, cells, words), output)
 
 
-def _text(cell: object, *, cut: bool) -> str:
-    """A cell of a table. ``cut``: only its beginning is needed, and a text may be millions long."""
+def _text(cell: object, *, short: bool) -> str:
+    """A cell of a table. ``short``: only its beginning is needed, and a text may be millions long."""
     from bench.tables import shown
 
     if cell is None or isinstance(cell, int | float):
         return shown(cell)
     text = str(cell)
-    if not cut or len(text) <= LOOKED_AT:
+    if not short or len(text) <= LOOKED_AT:
         return shown(text)
     return shown(text[:LOOKED_AT]).ljust(WIDEST + 1)
 

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from bench.colours import FAINT, INK, PAPER
-from bench.tables import cut, printable
+from bench.tables import fitting
 from bench.topics.report import Report
 
 TITLE = "Topics and their shares of the messages"
@@ -47,7 +47,7 @@ def _bars(report: Report) -> list[_Bar]:
     for topic in report.topics:
         uncovered = report.coverage is not None and not topic.covered_by
         colour, hatch = (UNCOVERED, "///") if uncovered else (COVERED, "")
-        label = f"{topic.id}. {cut(printable(topic.label), LABEL_LENGTH)}"
+        label = f"{topic.id}. {fitting(topic.label, LABEL_LENGTH)}"
         bars.append(_Bar(label, topic.share, colour, hatch))
     return [*bars, _Bar("no topic", report.outliers.share, OUTSIDE, "")]
 

@@ -53,3 +53,11 @@ def test_one_annotator_has_no_band() -> None:
     assert people_range(made) is None
     assert "Shaded" not in caption(made)
     assert agreement_file(made, "png").startswith(b"\x89PNG")
+
+
+@pytest.mark.filterwarnings("ignore:Glyph")
+@pytest.mark.parametrize("name", ["M" * 40, "東" * 30], ids=["wide letters", "Japanese"])
+def test_a_long_name_stays_in_the_figure(name: str) -> None:
+    made = report({name: 0.8})
+    [text] = draw_agreement(made, made.judged[0]).axes[0].texts
+    assert text.get_window_extent().x0 > 0

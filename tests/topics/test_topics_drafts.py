@@ -23,6 +23,7 @@ from bench.records import canonical
 from bench.replies import ReplyFault
 from bench.suites import Situation
 from bench.toml_entries import entry_from, read_toml, toml_string
+from bench.topics.chart import draw_topics
 from bench.topics.files import draft_name, draft_text, write_report
 from bench.topics.report import Coverage, Draft, Match, Outliers, Report, Source, Topic, table
 from bench.topics.writing import ASKS, NO_MONEY, Writer, read_draft
@@ -238,6 +239,15 @@ def test_all_files_are_written_and_say_the_same(tmp_path: Path) -> None:
     svg = (tmp_path / "topics.svg").read_text(encoding="utf-8")
     for said in ("1. Rainy walk", "2. tea", "no topic", "60.0%", "10.0%", "tiny covers 60.0% of 10 messages"):
         assert said in svg
+
+
+@pytest.mark.filterwarnings("ignore:Glyph")
+@pytest.mark.parametrize("words", ["M" * 60, "挨拶、天気、旅行、" * 9], ids=["wide letters", "Japanese"])
+def test_a_long_label_stays_in_the_figure(words: str) -> None:
+    report = REPORT.model_copy(update={"topics": (TOPIC.model_copy(update={"words": (words,)}),)})
+    label = draw_topics(report).axes[0].get_yticklabels()[0]
+    assert label.get_text().endswith("…")
+    assert label.get_window_extent().x0 > 0
 
 
 def test_what_a_person_may_have_edited_is_never_written_over(tmp_path: Path) -> None:
