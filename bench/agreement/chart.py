@@ -50,12 +50,15 @@ def people_range(agreement: Agreement) -> tuple[float, float] | None:
     return (min(values), max(values)) if values else None
 
 
-def caption(agreement: Agreement) -> str:
-    """A description of the figure, for its foot and for screen readers."""
+def caption(agreement: Agreement, judged: JudgedReport) -> str:
+    """A description of the figure of one version, for its foot and for screen readers."""
     what = agreement.measured[-1].replace("_", " ")
     text = f"Spearman correlation with the mean of the annotators, {what}; 95% intervals"
-    band = ". Shaded: one annotator with the mean of the others" if people_range(agreement) else ""
-    return f"{text}. Diamonds: means of several judges{band}"
+    if any(row.members for row in rows_of(agreement, judged)):
+        text += ". Diamonds: means of several judges"
+    if people_range(agreement):
+        text += ". Shaded: one annotator with the mean of the others"
+    return text
 
 
 def draw_agreement(agreement: Agreement, judged: JudgedReport) -> Drawing:
@@ -76,7 +79,7 @@ def draw_agreement(agreement: Agreement, judged: JudgedReport) -> Drawing:
     for at, row in enumerate(rows):
         _row(axes, at, row)
     figure.text(LEFT, 1 - 0.3 / height, printable(judged.label), fontsize=9, weight="bold", color=INK)
-    for line, words in enumerate(caption(agreement).split(". ", 1)):
+    for line, words in enumerate(caption(agreement, judged).split(". ", 1)):
         figure.text(0.5, (0.3 - 0.17 * line) / height, printable(words), ha="center", fontsize=7.5, color=INK)
     return figure
 

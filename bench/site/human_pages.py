@@ -133,9 +133,8 @@ def study_files(report: Agreement, place: StudyPlace) -> Iterator[tuple[str, byt
 
 def _judged(report: Agreement, judged: JudgedReport) -> JudgedView:
     drawn = bool(rows_of(report, judged))
-    about = (
-        f"A dot for each judge, with a line for its interval. {caption(report)}. The table has the numbers."
-    )
+    described = caption(report, judged)
+    about = f"A dot for each judge, with a line for its interval. {described}. The table has the numbers."
     svg = inline_figure(_figure(report, judged, "svg"), prefix_of(judged), about) if drawn else Markup("")
     return JudgedView(
         key=slug(judged.label),
@@ -154,7 +153,8 @@ def _told(report: Agreement, figures: Iterable[JudgeAgreement]) -> str:
     if not known:
         return ""
     value, name = max(known)
-    told = f"On the {label(what).lower()} score, {plain(name, 80)} agrees best with people: {number(value)}."
+    best = "best " if len(known) > 1 else ""
+    told = f"On the {label(what).lower()} score, {plain(name, 80)} agrees {best}with people: {number(value)}."
     others = [one.with_mean_of_others.value for one in report.people.each if one.criterion == what]
     among = [value for value in others if value is not None]
     if among:

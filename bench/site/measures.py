@@ -39,8 +39,8 @@ class MeasureRow:
 
 
 def measure_rows(own: PlayerMeasures, board: Iterable[PlayerMeasures]) -> list[MeasureRow]:
-    """The measures of a player; empty without a complete conversation."""
-    if not own.conversations:
+    """The measures of a player; empty without a written answer."""
+    if all(_value(own, name) is None for name, *_ in SHOWN):
         return []
     every = list(board)
     return [

@@ -45,13 +45,15 @@ def test_judges_stand_by_their_correlation_with_its_number(made: Agreement) -> N
 def test_band_is_the_range_of_annotators_against_the_others(made: Agreement) -> None:
     values = [row.with_mean_of_others.value or 0 for row in made.people.each]
     assert people_range(made) == (min(values), max(values))
-    assert "Shaded" in caption(made)
+    told = caption(made, made.judged[0])
+    assert "Shaded" in told
+    assert "Diamonds" in told
 
 
 def test_one_annotator_has_no_band() -> None:
     made = report({"sharp": 0.8, "fair": 0.7}, {"ann": 0.75})
     assert people_range(made) is None
-    assert "Shaded" not in caption(made)
+    assert "Shaded" not in caption(made, made.judged[0])
     assert agreement_file(made, "png").startswith(b"\x89PNG")
 
 
@@ -61,3 +63,8 @@ def test_a_long_name_stays_in_the_figure(name: str) -> None:
     made = report({name: 0.8})
     [text] = draw_agreement(made, made.judged[0]).axes[0].texts
     assert text.get_window_extent().x0 > 0
+
+
+def test_one_judge_has_no_mean_to_explain() -> None:
+    made = report({"sharp": 0.8})
+    assert "Diamonds" not in caption(made, made.judged[0])

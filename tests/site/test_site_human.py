@@ -130,8 +130,10 @@ def test_one_annotator_and_one_judge_say_why_there_is_no_more(tmp_path: Path) ->
     add_study(tree, {"ann": NOISE["ann"]})
     build_site(tree, output=tmp_path / "site")
     page = (tmp_path / "site" / PAGE).read_text(encoding="utf-8")
-    assert "only one annotator, so there is nothing to compare" in page
-    assert "one judge: there is nothing to combine" in page
+    assert "Only one annotator, so there is nothing to compare" in page
+    assert "One judge: there is nothing to combine" in page
+    assert "agrees with people" in page
+    assert "agrees best" not in page
 
 
 def test_hostile_names_are_text(tmp_path: Path) -> None:

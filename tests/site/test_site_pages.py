@@ -324,3 +324,12 @@ def test_a_conversation_in_hebrew_runs_from_right_to_left(
     board = (site / "boards" / "synthetic" / "he" / "index.html").read_text(encoding="utf-8")
     assert "Hebrew" in board
     assert ">1\u202f234 reasoning</small>" in board
+
+
+def test_what_there_is_nothing_of_has_no_table(other_site: Path) -> None:
+    """Recordings have no written answer and come from no call."""
+    folder = other_site / "boards/spoken/en/players/tape"
+    assert 'id="measures"' not in (folder / "index.html").read_text(encoding="utf-8")
+    talk = (folder / "keeper.storm.html").read_text(encoding="utf-8")
+    assert "No model calls are on record." in talk
+    assert "rc-calls" not in talk
