@@ -135,9 +135,9 @@ def load_board(
     defined = None if tree.is_table(suite) else _defined(prompts, suite)
     rules = _rules(defined, language)
     present = frames.judges
-    if measures:
-        frames = with_measures(frames, tree)
-    frames = frames.only_judges(_chosen(judges, frames) or counting_judges(rules, present))
+    frames = with_measures(frames, tree) if measures else frames
+    chosen = chosen_judges(judges, present, f"{suite} {language}")
+    frames = frames.only_judges(chosen or counting_judges(rules, present))
     frames = frames if rules is None else _asked_for(frames, rules, tree.repeat)
     return LoadedBoard(
         tree=None if weights else tree,
@@ -217,13 +217,15 @@ def _defined(prompts: Mapping[str, Suite] | Prompts, suite: str) -> Suite | None
     return (prompts if isinstance(prompts, Mapping) else all_suites(prompts)).get(suite)
 
 
-def _chosen(judges: Sequence[str], frames: Frames) -> tuple[str, ...]:
-    """``judges``, checked. Raises UserError for one without a judgement."""
-    unknown = sorted(set(judges) - set(frames.judges))
+def chosen_judges(
+    judges: Sequence[str], present: Collection[str], where: str, what: str = "judgements"
+) -> tuple[str, ...]:
+    """``judges``, checked. Raises UserError for one who is not ``present``, that is, has no ``what``."""
+    unknown = sorted(set(judges) - set(present))
     if unknown:
         raise UserError(
-            f"no judgements by {', '.join(unknown)}",
-            where=f"{frames.suite} {frames.language}",
-            hint=nearest_or_all(unknown[0], frames.judges, "Judges of this board"),
+            f"no {what} by {', '.join(unknown)}",
+            where=where,
+            hint=nearest_or_all(unknown[0], present, "Judges of this board"),
         )
     return tuple(judges)

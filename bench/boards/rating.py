@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
 
-from bench.boards.loading import LoadedBoard, counting_judges, load_board
+from bench.boards.loading import LoadedBoard, chosen_judges, counting_judges, load_board
 from bench.catalog import Catalog
 from bench.errors import UserError
 from bench.protocol_facts import facts_of
 from bench.results import ResultsTree
+from bench.results.compared import read_compared
 from bench.results.comparisons import comparisons
 from bench.scores.analyses.preference import models_of
 from bench.scores.board import paper_numbers, ranked_numbers
@@ -19,6 +21,7 @@ from bench.scores.frame import Frames
 from bench.scores.pairwise_board import BoardScores, rating_of
 from bench.scores.pairwise_data import MEAN, Evidence, Slot, Talk, talk_of
 from bench.scores.pairwise_records import Rating
+from bench.scores.pairwise_table import table_rating
 from bench.scores.robust import JudgesAs
 from bench.scores.weights import EQUAL, standard_weightings
 from bench.suites import Suite
@@ -34,11 +37,13 @@ def compared(
     rules: Suite | None,
     repeats: Collection[int] = (),
     version: str | None = None,
+    judges: Sequence[str] = (),
 ) -> Evidence:
     """All comparisons of a board, with what they were made of.
 
     ``rules``: the suite, which says whose comparisons count; None: those of all judges. ``repeats``: only
-    these samples; default: all. ``version``: only comparisons of this version.
+    these samples; default: all. ``version``: only comparisons of this version. ``judges``: only
+    theirs, whether or not the suite names them.
     """
     infos = tuple(tree.players(suite, language))
     talks: dict[tuple[str, Slot], Talk] = {}
@@ -57,10 +62,13 @@ def compared(
         and (version is None or record.version == version)
     )
     present = sorted({record.judge for record in records})
-    counting = counting_judges(rules, present)
+    chosen = chosen_judges(judges, present, f"{suite} {language}", "comparisons") if records else ()
+    if chosen:
+        records = tuple(record for record in records if record.judge in chosen)
+    counting = chosen or counting_judges(rules, present)
     others = tuple(judge for judge in present if judge not in counting)
-    judges = models_of(present, infos, catalog)
-    return Evidence(infos, facts_of(protocol).criterion_names, talks, records, judges, others)
+    models = models_of(present, infos, catalog)
+    return Evidence(infos, facts_of(protocol).criterion_names, talks, records, models, others)
 
 
 def ranked_scores(frames: Frames) -> pd.DataFrame:
@@ -80,13 +88,14 @@ def load_rating(
     catalog: Catalog | None,
     criterion: str = MEAN,
     judges_as: JudgesAs | None = None,
+    judges: Sequence[str] = (),
 ) -> Rating:
-    """The board by rating of a suite in one language.
+    """The board by rating of a suite in one language. ``judges``: as in :func:`compared`.
 
-    Raises UserError if nothing has been compared, or ``criterion`` is unknown.
+    Raises UserError if nothing has been compared, or ``criterion`` or a judge is unknown.
     """
     loaded = load_board(tree, suite, language, prompts=prompts)
-    found = rating_beside(tree, loaded, catalog, criterion, judges_as)
+    found = rating_beside(tree, loaded, catalog, criterion, judges_as, judges)
     if found is None:
         raise UserError(
             f"no comparisons of suite {suite!r} in language {language!r}",
@@ -102,6 +111,7 @@ def rating_beside(
     catalog: Catalog | None,
     criterion: str = MEAN,
     judges_as: JudgesAs | None = None,
+    judges: Sequence[str] = (),
 ) -> Rating | None:
     """As :func:`load_rating`, beside the board ``loaded``; None if none of its players have been compared."""
     suite, language, version = loaded.frames.suite, loaded.frames.language, loaded.frames.version
@@ -113,6 +123,7 @@ def rating_beside(
         rules=loaded.rules,
         repeats=loaded.suite.repeats if loaded.suite else (),
         version=version,
+        judges=judges,
     )
     if not evidence.records:
         return None
@@ -125,3 +136,14 @@ def rating_beside(
         dict(zip(names, map(int, scored["rank"]), strict=True)),
     )
     return rating_of(evidence, (suite, version, language), board, criterion, judges_as)
+
+
+def load_table_rating(
+    tree: ResultsTree, name: str, judges_as: JudgesAs | None = None, judges: Sequence[str] = ()
+) -> Rating:
+    """The board by rating of a table another project published. ``judges``: only these; default: all."""
+    table = read_compared(tree, name)
+    chosen = chosen_judges(judges, sorted({line.judge for line in table.lines}), name, "comparisons")
+    if chosen:
+        table = replace(table, lines=tuple(line for line in table.lines if line.judge in chosen))
+    return table_rating(table, judges_as)

@@ -10,6 +10,7 @@ import click
 from bench.cli.asking import JUDGED_PLAYERS, arguments, asking, check_answered, in_batches, kept, spending
 from bench.cli.common import together, whole_number
 from bench.cli.options import (
+    ONLY_JUDGE,
     ONLY_LANGUAGE,
     Number,
     Places,
@@ -171,6 +172,7 @@ def _plan_lines(plan: dict[str, Any]) -> list[str]:
 @click.command()
 @click.argument("suite", metavar="SUITE", shell_complete=complete_suites)
 @naming("language", "l", ONLY_LANGUAGE)
+@naming("judge", "j", ONLY_JUDGE)
 @click.option("--criterion", default="mean", show_default=True, help="Rate by this criterion alone.")
 @click.option(
     "--judges-as",
@@ -183,6 +185,7 @@ def _plan_lines(plan: dict[str, Any]) -> list[str]:
 def rating(
     suite: str,
     languages: tuple[str, ...],
+    judges: tuple[str, ...],
     criterion: str,
     judges_as: JudgesAs | None,
     form: str,
@@ -192,20 +195,19 @@ def rating(
 
     Ratings come from `bench compare`. They are log odds: a player rated 1 above another wins about 73% of
     their comparisons that are not ties, once the order shown, answer length and the judge's own family are
-    accounted for. Each judge's habits follow. Refusals, verdicts in one order only, and judges that the
-    suite does not name (unless it names none of those present) move no rating. SUITE can also be a table from
-    `bench import comparisons`.
+    accounted for. Each judge's habits follow. Refusals and verdicts in one order only move no rating, and
+    neither do judges that the suite does not name, unless --judge chooses them, or the suite names none of
+    those present. SUITE can also be a table from `bench import comparisons`.
     """
     from bench.boards.loading import all_suites, catalog_of
-    from bench.boards.rating import load_rating
+    from bench.boards.rating import load_rating, load_table_rating
     from bench.cli.rating_text import rating_text
     from bench.errors import UserError
-    from bench.results.compared import is_compared, read_compared
+    from bench.results.compared import is_compared
     from bench.results.comparisons import has_comparisons
-    from bench.scores.pairwise_table import table_rating
 
     if is_compared(where.tree(), suite):
-        made = table_rating(read_compared(where.tree(), suite), judges_as)
+        made = load_table_rating(where.tree(), suite, judges_as, judges)
         click.echo(canonical(made.model_dump(mode="json")) if form == "json" else rating_text(made), nl=False)
         return
     tree, suites = where.evidence(suite, languages), all_suites(where.layers)
@@ -224,6 +226,7 @@ def rating(
             catalog=catalog_of(where.models),
             criterion=criterion,
             judges_as=judges_as,
+            judges=judges,
         )
         if form == "table" and (defined := suites.get(suite)) and defined.entry.demonstration:
             click.echo("A demonstration: these ratings say nothing about role play.")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from bench.cli.options import (
+    ONLY_JUDGE,
     ONLY_LANGUAGE,
     Own,
     Places,
@@ -40,7 +41,7 @@ BOARD_FORMS = ("table", "csv", "json", *WRITERS)
     metavar="W",
     help="Weights of the criteria: 2,1,1 or fluency=2,in_character=1 or entertaining_heavy.",
 )
-@click.option("--judge", "-j", "judges", multiple=True, metavar="NAME", help="Only this judge (repeatable).")
+@naming("judge", "j", ONLY_JUDGE)
 @click.option(
     "--compare-methods",
     is_flag=True,

@@ -184,6 +184,7 @@ def suite_option(flag: str, text: str, *name: str, multiple: bool = False) -> Ca
 
 
 ONLY_LANGUAGE = "Only this language (repeatable)."
+ONLY_JUDGE = "Only this judge (repeatable)."
 
 
 def naming(long: str, short: str, text: str) -> Callable[[F], F]:

@@ -87,6 +87,35 @@ def test_a_judge_that_the_suite_does_not_name_moves_no_rating(compared: Tiny, ju
     assert [row.player for row in rating(compared).rows] == list(reversed(PLAYERS))
 
 
+def test_chosen_judges_alone_move_ratings_whether_or_not_the_suite_names_them(
+    compared: Tiny, judge: Judge
+) -> None:
+    """The suite names strict, who is fair; lenient, the other way round, gives each player its opposite."""
+    judge.margin = lambda first, second: -fair(first, second)
+    compare(compared, judges=["lenient"])
+    usual = rating(compared)
+    assert rating(compared, judges=["strict"]).rows == usual.rows
+    words = ("rating", "tiny", "--judge", "lenient")
+    made = Rating.model_validate_json(invoke(compared, *words, "--format", "json"))
+    assert [(row.player, row.tally) for row in made.rows] == [
+        ("lenient", Tally(wins=8)),
+        ("actor", Tally(wins=4, losses=4)),
+        ("bard", Tally(losses=8)),
+    ]
+    ratings = {row.player: row.rating or 0.0 for row in usual.rows}
+    for row in made.rows:
+        assert row.rating == pytest.approx(-ratings[row.player], abs=1e-6)
+    assert made.standings == {"counts": PAIRS * SCENES}
+    assert [row.judge for row in made.judges] == ["lenient"]
+    assert [(row.score, row.score_rank) for row in reversed(made.rows)] == [
+        (row.score, row.score_rank) for row in usual.rows
+    ]
+    assert "strict" not in invoke(compared, *words)
+    both = rating(compared, judges=["lenient", "strict"])
+    assert both.standings == {"counts": 2 * PAIRS * SCENES}
+    assert {row.tally for row in both.rows} == {Tally(wins=8, losses=8)}
+
+
 def test_a_refusal_is_reported_and_is_no_win(tiny: Tiny, judge: Judge) -> None:
     judge.refusing = "boats"
     compare(tiny)
@@ -209,3 +238,8 @@ def test_mistakes_are_named(tiny: Tiny, words: tuple[str, ...], fault: str) -> N
     ended = CliRunner().invoke(cli, [*words, *tiny.options()])
     assert ended.exit_code != 0
     assert fault in str(ended.exception or ended.output)
+
+
+def test_an_unknown_judge_is_named_as_on_the_board(compared: Tiny) -> None:
+    ended = CliRunner().invoke(cli, ["rating", "tiny", "-j", "strikt", *compared.options()])
+    assert str(ended.exception) == "tiny en: no comparisons by strikt. Did you mean 'strict'?"

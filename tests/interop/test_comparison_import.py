@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from bench.audit import audit_tree
+from bench.boards.rating import load_table_rating
 from bench.cli import cli
 from bench.errors import UserError
 from bench.interop.comparison_import import ComparedColumns, import_comparisons
@@ -92,6 +93,25 @@ def test_the_rating_of_a_table_is_davidsons(tree: ResultsTree) -> None:
     assert top.rating - other.rating == pytest.approx(2.197, abs=0.02)  # log(9), a little less by the ridge
     judge = made.judges[0]
     assert (judge.ties, judge.first, judge.flipped) == (0.375, 0.5, 0.0)
+
+
+def test_the_rating_of_a_table_by_one_judge_is_that_of_its_lines_alone(tree: ResultsTree) -> None:
+    def lines(judge: str, better: str, worse: str) -> str:
+        winners = [better] * 9 + [worse] + ["tie"] * 6
+        both = enumerate(winners)
+        return "".join(f"q{n},{judge},{order},{winner}\n" for n, winner in both for order in ("x,y", "y,x"))
+
+    imported(tree, HEAD + lines("j", "x", "y") + lines("k", "y", "x"))
+    top, other = load_table_rating(tree, "other", judges=["k"]).rows
+    assert (top.player, top.tally, other.tally) == (
+        "y",
+        Tally(wins=18, ties=12, losses=2),
+        Tally(wins=2, ties=12, losses=18),
+    )
+    assert (top.rating or 0) - (other.rating or 0) == pytest.approx(2.197, abs=0.02)  # log(9), as above
+    assert [row.rating for row in load_table_rating(tree, "other").rows] == pytest.approx([0, 0], abs=1e-6)
+    with pytest.raises(UserError, match=r"other: no comparisons by l\. Judges of this board: j, k\."):
+        load_table_rating(tree, "other", judges=["l"])
 
 
 def test_players_apart_from_the_others_have_no_rating(tree: ResultsTree) -> None:
