@@ -19,6 +19,7 @@ from bench.records import (
     Conversation,
     Failure,
     Judgement,
+    JudgeMode,
     PlayerInfo,
     Record,
     canonical,
@@ -136,9 +137,11 @@ def _other(value: Any, field: str) -> Any:
         return value.model_copy(update={"summary": value.summary + "."})
     if field == "failure":
         return Failure(role="judge", turn=1, outcome="empty", reason="none")
+    if field == "mode":
+        return JudgeMode(window=2)
     if isinstance(value, tuple):
         return (*value, value[-1] if value else "another")
-    return f"{value}x"
+    return value + 1 if isinstance(value, int) else f"{value}x"
 
 
 def test_an_edit_of_one_letter_shows(conversation: Conversation) -> None:
