@@ -19,7 +19,7 @@ from bench.boards.life import rename_player
 from bench.boards.loading import load_board
 from bench.boards.past import NOWHERE, PastBoard, Place, past_board
 from bench.boards.rating import ranked_scores
-from bench.boards.record_changes import PlayerChange, player_changes
+from bench.boards.record_changes import PlayerChange, look_alikes, player_changes
 from bench.boards.versions import version_link
 from bench.errors import RecordError, UserError
 from bench.records import SCHEMA_VERSION, Record
@@ -65,7 +65,7 @@ class PlayerMove(Record):
 
 
 class Renamed(Record):
-    """A player whose id `bench rename` has changed."""
+    """A player that has another id than before."""
 
     player: str
     was: str
@@ -88,6 +88,9 @@ class BoardDiff(Record):
     players: tuple[PlayerChange, ...]
     """Players that were added, removed or rerun."""
     renamed: tuple[Renamed, ...]
+    """Players whose id `bench rename` has changed."""
+    alike: tuple[Renamed, ...]
+    """An added and a removed player with the same conversations: perhaps one, renamed by hand."""
     added: dict[str, Place]
     """Rank and score now of each player that is new on the board."""
     moves: tuple[PlayerMove, ...]
@@ -143,6 +146,7 @@ def board_diff(
         now = load(tree, suite, language)
         try:
             changes = player_changes(then.tree, tree, suite, language)
+            alike = look_alikes(changes, then.tree, tree, suite, language)
         except RecordError as error:
             raise _in_commit(error, folder, commit) from None
         counting = now
@@ -168,6 +172,7 @@ def board_diff(
         judges_removed=tuple(judge for judge in judges if judge not in counting.judges),
         players=tuple(changes),
         renamed=then.renamed,
+        alike=tuple(Renamed(player=player, was=was) for was, player in alike),
         added={name: after.get(name, NOWHERE) for name in counting.names if name not in on_both},
         moves=tuple(move for move in moves if move.before != move.after),
         unmoved=sum(move.before == move.after for move in moves),

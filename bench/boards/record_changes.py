@@ -93,6 +93,27 @@ def player_changes(old: ResultsTree, new: ResultsTree, suite: str, language: str
     return changes
 
 
+def look_alikes(
+    changes: Sequence[PlayerChange], old: ResultsTree, new: ResultsTree, suite: str, language: str
+) -> list[tuple[str, str]]:
+    """Each removed and added player with the same conversations: perhaps one player, renamed by hand."""
+
+    def talks(tree: ResultsTree, change: str) -> dict[str, dict[tuple[str, str, int], str]]:
+        return {
+            one.player: {
+                (talk.character, talk.situation, talk.repeat): messages_sha256(talk.messages)
+                for talk in tree.conversations(suite, language, one.player)
+            }
+            for one in changes
+            if one.change == change
+        }
+
+    if not {"added", "removed"} <= {one.change for one in changes}:
+        return []
+    gone, came = talks(old, "removed"), talks(new, "added")
+    return [(was, now) for was, held in gone.items() for now, has in came.items() if held == has != {}]
+
+
 def _record_files(folder: Path) -> dict[str, Path]:
     """The records of a player's folder, by path relative to it."""
     paths = [*folder.glob("conversations/*.json"), *folder.glob("judgements/*/*.json")]

@@ -95,6 +95,7 @@ def diff_text(diff: BoardDiff) -> str:
         place = diff.added.get(change.player)
         lines.append(_player_line(change) + (f": {_place_text(place)}" if place else ""))
         lines += _record_lines(change)
+    lines += [f"{one.was} may now be {one.player}: they have the same conversations" for one in diff.alike]
     for verb, judges in (("added", diff.judges_added), ("removed", diff.judges_removed)):
         if judges:
             lines.append(f"Judges {verb}: {', '.join(judges)}")

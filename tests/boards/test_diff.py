@@ -127,6 +127,16 @@ def test_player_that_was_renamed_is_the_same_player(evidence: Evidence) -> None:
     assert [change.change for change in since(evidence).players] == ["added", "rerun"]
 
 
+def test_player_that_was_renamed_by_hand_may_be_the_added_one(evidence: Evidence) -> None:
+    shutil.rmtree(evidence.tree.player_folder(SUITE, LANGUAGE, "anna"))
+    play(evidence, "clara", [4, 4], text="another text")
+    assert since(evidence).alike == ()
+    play(evidence, "anna-2", [4, 4])
+    diff = since(evidence)
+    assert [(one.was, one.player) for one in diff.alike] == [("anna", "anna-2")]
+    assert "anna may now be anna-2: they have the same conversations\n" in diff_text(diff)
+
+
 def test_player_that_has_its_old_id_again_is_not_renamed(evidence: Evidence) -> None:
     for player, to in (("anna", "bea"), ("bea", "anna")):
         rename_player(evidence.tree, SUITE, player, to, "A mistake.")
