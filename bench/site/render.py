@@ -81,10 +81,17 @@ def json_in_page(data: object) -> Markup:
     return Markup(text)
 
 
+def repair(slug: str) -> str:
+    """What was repaired in a reply, as a sentence; the slug if a newer version wrote it."""
+    from bench.replies.faults import REPAIRS  # late, because most pages have none
+
+    return REPAIRS.get(slug, slug)
+
+
 _NAMED: tuple[Callable[..., Any], ...] = (
     *(visible, bdi, code, prose, criterion, plain, cut),
     *(number, percent, dollars, whole, value, money, signed),
-    *(label, heat, language_name, slug, probe_verdict, turn_head, use_cells),
+    *(label, heat, language_name, slug, probe_verdict, turn_head, use_cells, repair),
 )
 FILTERS = {function.__name__: function for function in _NAMED}
 FILTERS["asks"] = lambda judgement: 1 + re_asks(judgement)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from bench.records import Flaw, sealed
+from bench.replies import REPAIRS
 from bench.site.build import build_site
 from bench.site.charts import Axis
 from bench.slugs import slug
@@ -184,6 +185,8 @@ def test_a_long_conversation_shows_its_script_and_the_flaws(site: Path) -> None:
     assert "forgotten" in talk
     assert "Turn 2: They shout." in talk
     assert "Flaws: Cliché (<i>once</i> upon)" in talk
+    repaired = page(site, "tiny-long/en/players/actor/anna.hello.html").text
+    assert f"reply repaired: {REPAIRS['flaws_missing']}" in repaired
     for name in ("index.html", "players/bard/index.html"):
         text = page(site, f"tiny-long/en/{name}").text
         assert "Facts" in text or "facts" in text
