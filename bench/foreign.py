@@ -55,12 +55,18 @@ class Foreign(BaseModel):
     model_config = ConfigDict(strict=True, protected_namespaces=())
 
 
-def _encodable(text: str) -> str:
-    """``text``, if it can be written as UTF-8: JSON can escape half of a surrogate pair."""
+def is_encodable(text: str) -> bool:
+    """Whether ``text`` can be written as UTF-8: it may hold half of a surrogate pair."""
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise PydanticCustomError("unicode", "half of a surrogate pair") from None
+        return False
+    return True
+
+
+def _encodable(text: str) -> str:
+    if not is_encodable(text):
+        raise PydanticCustomError("unicode", "half of a surrogate pair")
     return text
 
 

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from bench.chat.requests import scalar_text
 from bench.errors import UserError
-from bench.foreign import Problem
+from bench.foreign import Problem, is_encodable
 
 COLUMNS: Final = ("text", "message", "content", "user_message", "utterance", "prompt", "messages")
 """Names of the column of messages. Without --column, the first of these in the file is used."""
@@ -208,7 +208,7 @@ def _csv(path: Path) -> Iterator[Row]:
                 continue
             if len(fields) != len(heads):
                 yield Row(line, {}, f"{len(fields)} fields for {len(heads)} columns")
-            elif not all(map(_is_valid, fields)):
+            elif not all(map(is_encodable, fields)):
                 yield Row(line, {}, "not UTF-8")
             else:
                 yield Row(line, dict(zip(heads, fields, strict=True)))
@@ -225,15 +225,6 @@ def _check_delimiter(heads: list[str], path: Path) -> None:
             where=f"{path}:1",
             hint="Save it with commas as .csv, or with tabs as .tsv.",
         )
-
-
-def _is_valid(text: str) -> bool:
-    """Whether ``text`` is free of surrogates."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _json_lines(path: Path) -> Iterator[Row]:
