@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import asdict
 from decimal import Decimal
 from typing import Any
 
 import click
-from rich.console import Console
-from rich.table import Table
 
 from bench.cli.asking import (
     JUDGED_PLAYERS,
@@ -30,7 +29,7 @@ from bench.run.jobs import Job, Part, missing_keys, plan_suite
 from bench.run.plan import RoleCost, estimate
 from bench.run.prices import Spending
 from bench.run.progress import short
-from bench.tables import dollars, printable
+from bench.tables import dollars, printable, text_table
 
 
 @click.command()
@@ -50,28 +49,27 @@ def plan(suite: str, compare: bool, form: str, where: Places, **options: Any) ->
         print_plan(suite, where, options, form)
         return
     part = {name: value for name, value in options.items() if name in Part.__dataclass_fields__}
-    console = Console(markup=False)  # names of judges may come from anybody
     jobs = plan_suite(suite, Part(**part), where.results, where.models, where.layers)
     if form == "json":
         print_json([_as_json(job) for job in jobs])
         return
     for job in jobs:
-        console.print(f"{job.name}: {', '.join(job.players)}", highlight=False)
-        for line in states(job.plan):
-            console.print(f"  {line}", highlight=False)
-        if others := [printable(name) for name in job.other_judges]:
-            named = " ".join(f"--judge {name}" for name in others)
-            console.print(
-                f"  Not planned: judgements by {', '.join(others)}. Plan them: `bench plan {suite} {named}`.",
-                highlight=False,
-            )
-        if line := " ".join(filter(None, (stale(job), left_stale(job)))):
-            console.print(f"  Stale: {line}", highlight=False)
-        _print_costs(console, job)
+        for line in _lines(suite, job):
+            click.echo(line)
     for variable, models in missing_keys(jobs).items():
-        console.print(
-            f"Missing key: set {variable}, or put it into .env, to call {', '.join(models)}.", highlight=False
-        )
+        click.echo(f"Missing key: set {variable}, or put it into .env, to call {', '.join(models)}.")
+
+
+def _lines(suite: str, job: Job) -> Iterator[str]:
+    """What `bench plan` prints of a job."""
+    yield f"{job.name}: {', '.join(job.players)}"
+    yield from (f"  {line}" for line in states(job.plan))
+    if others := [printable(name) for name in job.other_judges]:
+        named = " ".join(f"--judge {name}" for name in others)
+        yield f"  Not planned: judgements by {', '.join(others)}. Plan them: `bench plan {suite} {named}`."
+    if line := " ".join(filter(None, (stale(job), left_stale(job)))):
+        yield f"  Stale: {line}"
+    yield from (f"  {line}" for line in _cost_lines(job))
 
 
 def _as_json(job: Job) -> dict[str, Any]:
@@ -87,27 +85,31 @@ def _as_json(job: Job) -> dict[str, Any]:
     }
 
 
-def _print_costs(console: Console, job: Job) -> None:
+def _cost_lines(job: Job) -> Iterator[str]:
     if not job.plan.work:
-        console.print("  Nothing to do.", highlight=False)
+        yield "Nothing to do."
         return
-    table = Table(box=None, padding=(0, 0, 0, 2))
-    for head in ("role", "model", "calls", "tokens in", "tokens out", "cost"):
-        table.add_column(head, overflow="fold")  # cut, two models can look like one
     costs = estimate(job.plan, job.protocol)
-    for row in costs:
-        tokens = f"~{short(row.prompt_tokens)}", f"~{short(row.completion_tokens)}"
-        cost = "unknown" if row.cost is None else dollars(row.cost)
-        table.add_row(row.role, row.model, str(row.calls), *tokens, cost)
-    console.print(table)
-    console.print(f"  {_total(costs)}", highlight=False)
+    rows = [
+        [
+            row.role,
+            row.model,
+            str(row.calls),
+            f"~{short(row.prompt_tokens)}",
+            f"~{short(row.completion_tokens)}",
+            "unknown" if row.cost is None else dollars(row.cost),
+        ]
+        for row in costs
+    ]
+    heads = ["role", "model", "calls", "tokens in", "tokens out", "cost"]
+    yield from text_table(heads, rows, left={0, 1}).splitlines()
+    yield _total(costs)
     if thought := [f"~{short(row.reasoning_tokens)} ({row.model})" for row in costs if row.reasoning_tokens]:
-        console.print(f"  Tokens out include reasoning: {', '.join(thought)}", highlight=False)
+        yield f"Tokens out include reasoning: {', '.join(thought)}"
     if silent := sorted({row.model for row in costs if row.reasoning_tokens is None}):
-        console.print(
-            f"  Not counted: the reasoning of {', '.join(silent)}, whose length is unknown. Set"
-            " reasoning_tokens in models.toml, or plan again once there are answers.",
-            highlight=False,
+        yield (
+            f"Not counted: the reasoning of {', '.join(silent)}, whose length is unknown. Set"
+            " reasoning_tokens in models.toml, or plan again once there are answers."
         )
 
 

@@ -7,6 +7,8 @@ import subprocess
 import sys
 import time
 
+import pytest
+
 from bench import files
 from bench.records import digest_of
 from tests.cli.conftest import ALL, TALKS, Bench, models_asked
@@ -150,6 +152,12 @@ def test_a_plan_says_how_much_reasoning_it_counts_or_that_it_counts_none(bench: 
     said = bench("plan", "tiny", *tiny.options()).out
     assert "reasoning: ~1.5k (bard)" in said  # ten answers
     assert "Not counted" not in said
+
+
+def test_a_plan_breaks_no_line(bench: Bench, tiny: Tiny, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    said = bench("plan", "tiny", "-p", "actor", *tiny.options()).out
+    assert "  Total: 24 calls, about $0.0085 plus calls to models without a price (actor).\n" in said
 
 
 def test_a_plan_of_a_finished_suite_has_nothing_to_do(bench: Bench, done: Tiny) -> None:
