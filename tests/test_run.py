@@ -388,3 +388,11 @@ def test_a_cancelled_run_ends_the_write_that_is_under_way(
     asyncio.run(main())
     assert conversations(tiny)
     assert not list(tiny.root.rglob(".tmp-*"))
+
+
+def test_progress_never_counts_more_calls_than_it_says_there_are() -> None:
+    """A plan has no second asks, which a model that cannot be read gets."""
+    report = RunReport(planned_calls=1)
+    assert "calls 0/1" in report.line(report.started)
+    report.stats.outcomes["ok"] += 4
+    assert "calls 4/4" in report.line(report.started)

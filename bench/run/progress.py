@@ -104,7 +104,7 @@ class RunReport:
             *done,
             f"failed {self.conversations_failed + self.judgements_failed + self.comparisons_failed}",
             f"unclear {self.unclear}" if self.unclear else "",
-            f"calls {self.calls}/{self.planned_calls}",
+            f"calls {self.calls}/{max(self.calls, self.planned_calls)}",  # a plan has no second asks
             f"from cache {stats.cached}" if stats.cached else "",
             f"retries {stats.retried}" if stats.retried else "",
             f"tokens {short(stats.prompt_tokens)} in, {short(stats.completion_tokens)} out",
