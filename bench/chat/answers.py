@@ -23,7 +23,7 @@ LONGEST_NAME = 200
 """Longest finish reason, fingerprint or model name that is kept."""
 
 FINISH_KEYS = ("finish_reason", "native_finish_reason", "finishReason", "stop_reason", "finish_details")
-"""Where a choice says how it ended; the first one that is given counts."""
+"""Where a choice says how it ended."""
 PROMPT_KEYS = ("prompt_tokens", "input_tokens", "promptTokenCount")
 COMPLETION_KEYS = ("completion_tokens", "output_tokens", "candidatesTokenCount")
 TOTAL_KEYS = ("total_tokens", "totalTokenCount")
@@ -163,15 +163,15 @@ def as_read_now(answer: Answer) -> Answer | None:
 
 
 def _ending_in(choice: Mapping[str, Any]) -> tuple[str | None, Ending]:
-    """The finish reason that counts, and what it says."""
-    finish = next(filter(None, (_reason(choice.get(key)) for key in FINISH_KEYS)), None)
+    """The finish reason that counts, and what it says: the worst of those that are given."""
     extras = (_object(held.get(EXTRAS[0])) for held in (choice, _object(choice.get("message"))))
-    native = next(
-        filter(None, (_reason(held.get("native_finish_reason")) for held in (choice, *extras))), None
-    )
-    stated = ending_of(finish)
-    ending = worse(stated, native)
-    return finish if ending == stated else native, ending
+    given = [_reason(held.get(key)) for held in (choice, *extras) for key in FINISH_KEYS]
+    finish = next(filter(None, given), None)
+    ending = ending_of(finish)
+    for other in filter(None, given):
+        if (worst := worse(ending, other)) != ending:
+            finish, ending = other, worst
+    return finish, ending
 
 
 def _blocked_input(signs: Signs, fault: Fault | None, said: _Said, usage: Usage) -> Literal["input"] | None:

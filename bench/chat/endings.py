@@ -63,20 +63,20 @@ FINISH_REASONS: dict[Ending, str] = {
 STEMS: dict[Ending, str] = {
     "filtered": """
         filter safety sensitive prohibit blocked blocklist moderat guardrail polic refus toxic recitation
-        unsafe harm censor violat inspection illegal inappropriate offensive profan sexual violence
+        unsafe harm censor violat inspection legal inappropriate offensive profan sexual violence
         hate_speech nsfw disallow forbidden risk compliance banned suppress redact withheld interven
-        security privacy pii 敏感 违规 审核 安全 过滤 拒绝
+        security privacy pii injection 敏感 违规 审核 安全 过滤 拒绝
     """,
     "broken": """
         error fail abort rate_limit timeout timed_out time_out deadline cancel interrupt unavailable overload
         insufficient exhausted malformed disconnect connection network gateway crash killed preempt evict
         exception out_of_memory shutdown quota terminated halted stalled dropped dead died retry time_limit
         capacity busy kill expired no_response incomplete_stream lost
-        incomplete_read unexpected_eof try_again 错误 失败 异常 超时 中断
+        incomplete_read unexpected_eof try_again internal closed 错误 失败 异常 超时 中断
     """,
     "length": """
-        max_token max_length max_context max_seq context_window context_length context_limit num_ctx
-        token_limit length_exceed too_long truncat max_output maximum_ cut_off cutoff out_of_token
+        max_token maxtoken max_completion length max_context max_seq context_window context_limit num_ctx
+        token_limit limit_reached too_long truncat max_output maximum_ cut_off cutoff out_of_token
         out_of_context too_many_token token_budget context_full context_overflow context_exceed window_exceed
     """,
 }

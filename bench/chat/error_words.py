@@ -16,7 +16,7 @@ FILTER_CODES = Later(
     r"|moderation_|(prompt|input|output)_filter|prompt_shield"
     r"|responsible_?ai|data_?inspection|invalid_prompt|flagged|safety(?!_settings|_identifier)|sensitive"
     r"|risk_?(control|detect)|policy_violation|prohibited|guardrail|censor|unsafe|blocklist|jailbreak"
-    r"|recitation"
+    r"|recitation|infringement"
     r"|(content|prompt|input|output|request|response|message|answer|completion|policy)_blocked|usage_policy"
     r"|moderation\b|illegal_(detect|content|text)|content_?risk|csam|\b(1301|1026|1027|10013|10014|10019)\b"
     # The numbers: Zhipu; MiniMax, input and answer; iFlytek, input, answer and either.
@@ -25,10 +25,10 @@ FILTER_WORDS = Later(
     r"content exists risk|high risk\b|inappropriate (content|input|output)|content management polic"
     r"|(content|usage|safety|acceptable use|moderation)[ _-]?polic(y|ies)[ _-]?(violation|reject|block)"
     r"|violat\w*\b[^.]{0,40}\b(polic|guideline|terms of)|against [^.]{0,30}(polic|guideline)"
-    r"|flagged (as|for|by|because|due)|(was|been|is|got) flagged"
+    r"|flagged (as|for|by|because|due|this|the|your)|(was|been|is|got) flagged"
     r"|(block|filter|reject|refus|stopp|intercept|censor|deni|declin)\w*\b[^.]{0,40}"
     r"\b(safety|filter(s|ing)?|moderation|(content|usage) polic\w+|guardrails?|sensitive|risk control"
-    r"|content security)\b"
+    r"|content security|recitation)\b"
     r"|(safety|filter|filtering|moderation|guardrail\w*)\b[^.]{0,40}\b(block|reject|refus|trigger"
     r"|interven|flag)|\bguardrail( checks?\b[^.]{0,40}\bfailed|\Z)"
     r"|(safety|moderation) check\b[^.]{0,20}\bfail|content that is not (allowed|permitted)"
@@ -46,7 +46,8 @@ FILTER_WORDS = Later(
     r"|marked|judged|potentially|possibly)( as| to be)?"
     r"( potentially)? (unsafe|harmful|toxic|nsfw|inappropriate|offensive|high.risk)\b|jail ?break"
     r"|content polic(y|ies)\b|content (restriction|guideline)|moderation failed|hate speech|self.harm"
-    r"|profanit"
+    r"|\bprofan|\bspii\b|\binfringement\b|ethic\w* filter|(?<!not )for safety reasons"
+    r"|blocked by (your |our |the |a )?polic"
     r"|\bobscen|\bviolen(t|ce)\b|content\b[^.]{0,40}\bnot (allowed|permitted)\b"
     r"|blocked (input|output|prompt|response|content)\b|(input|output|prompt|response|content) blocked"
     r"|\b(\w+_)?unsafe_|prompt[ _]injection|\bcsam\b|policy violation detected"
@@ -55,10 +56,11 @@ FILTER_WORDS = Later(
     r"\b(is|was|been|got) (blocked|filtered|censored|moderated)"
     r"|not (pass|comply)\w*\b[^.]{0,40}(review|moderation|inspection|safety|polic)"
     r"|content\b[^.]{0,30}\b(is|was|been) (blocked|filtered|censored|prohibited)|prohibited_content"
-    r"|敏感|不安全|违规|违法|违禁|违反[^。]{0,6}法律|涉嫌|审核(不|未|失败)|内容安全|安全策略|风控|不合规|不当内容"
-    r"|屏蔽|策略阻止|拦截|過濾|过滤|不當|審査|不適切|有害|禁止されている内容|ポリシー違反|安全上の理由"
-    r"|부적절|유해|콘텐츠 (필터|정책)"
-    r"|недопустим\w* (содерж|контент)|нарушает (правила|политику)|запрещ[её]нн\w* (содерж|контент|тем)"
+    r"|敏感|不安全|违规|违法|违禁|法律法规|违反[^。]{0,6}法律|涉嫌|审[核查](不|未|失败)|未(能)?通过[^。]{0,6}审[核查]|内容安全|安全策略|风控|不合规|不当内容"
+    r"|屏蔽|策略阻止|拦截|過濾|过滤|不當|審査|不適切|有害|禁止されている内容|ポリシー(に)?違反|安全上の理由"
+    r"|부적절|유해|(콘텐츠|안전) (필터|정책)"
+    r"|недопустим\w* (содерж|контент)|не прош\w+ модерац|фильтр\w* (безопасн|контент)"
+    r"|нарушает (правила|политику)|запрещ[её]нн\w* (содерж|контент|тем)"
     r"|(заблокирован|отклон[её]н)\w*[^.]{0,30}(фильтр|модерац|цензор|безопасност)|contenu inapproprié"
     r"|pol[ií]tica de conten|contenido (inapropiado|prohibido)|inhaltsfilter|inhaltsrichtlinie"
     r"|(bloqué|bloquead|blockiert|gesperrt)\w*[^.]{0,30}(filtr|filter|sécurité|seguridad|richtlinie|polít|politi)"
@@ -72,7 +74,8 @@ _SURE_WORDS = Later(r"filter|moderat|guardrail|safety|sensitive|flagged|inapprop
 """About the form of the request, unless a sure word says that it is about a filter."""
 ACCOUNT_WORDS = Later(
     r"\b(account|organi[sz]ation|api key|project|workspace|user id|ip( address)?)\b[^.]{0,40}"
-    r"\b(flagged|suspend|block|bann|disabl|deactivat|restrict|terminat|locked)|账[号户]已被锁定"
+    r"\b(flagged|suspend|block|bann|disabl|deactivat|restrict|terminat|locked|must be verified)"
+    r"|账[号户]已被锁定"
     r"|\b(konto|compte|cuenta|conta)\b[^.]{0,40}\b(gesperrt|blockiert|deaktiviert|suspend|bloqu|d[eé]sa[ct])"
     r"|\b(location|country|region)\b[^.]{0,40}\bnot supported",
     re.IGNORECASE,
@@ -90,11 +93,11 @@ LENGTH_WORDS = Later(
     r"|(prompt|input|inputs|request|messages?|text|content|query|conversation|payload|body|string|history)\b"
     r"[^.]{0,30}\btoo (long|large|big)\b|too many (input |prompt |total )?tokens"
     r"|reduce (the length|your prompt|your input)"
-    r"|(prompt|input|context|request|messages?)_too_(long|large)"
+    r"|(prompt|input|context|request|messages?)_too_(long|large)|context_(length|window)_exceed"
     r"|(token|character)s?\b[^.]{0,40}\bexceed|exceed\w*\b[^.]{0,60}\b(tokens?|context|characters|input"
     r"|prompt)\b"
     r"|(input|prompt|messages|text)\b[^.]{0,20}\bexceeds?\b|tokens\b[^.]{0,20}\blarger than"
-    r"|longer than the (model|maximum)|input length|contextwindowexceeded"
+    r"|(longer|larger) than the (model|maximum|context)|input length|contextwindowexceeded"
     r"|payload size exceeds|(request|entity) (entity )?too large"
     r"|(?<!output )(?<!completion )(?<!stop )(?<!stop_)(?<!thinking )tokens\b[^.]{0,20}"
     r"\b(must|should|can) (be )?"
@@ -110,9 +113,11 @@ LENGTH_WORDS = Later(
     r"|token(?![^。]{0,12}(期|时|時|余额|令牌|失效))[^。]{0,12}(超|上限)"
 )
 PARAMETER_WORDS = Later(
-    r"(?<!\+ `)\b(max_(completion_|new_|output_)?tokens|thinking_budget|budget_tokens)\b['\"`]?( \w+)? ?[:=]?"
+    r"(?<!\+ `)\b((max|min)_(completion_|new_|output_)?tokens|thinking_budget|budget_tokens)\b"
+    r"['\"`]?( \w+)? ?[:=]?"
     r"[^.]{0,25}(too large|at most|(must|should) be (less|at|<|between|greater)|> \d+, which|maximum allowed"
-    r"|supports at most|out of range|cannot exceed|exceeds? (the |model )?(max|limit))"
+    r"|supports at most|out of range|cannot exceed|exceeds? (the )?(model('s)? )?(max|limit)"
+    r"|(larger|greater|higher|more) than)|maximum tokens (you requested|value)"
 )
 """About the parameter that limits the answer: a mistake in the catalogue."""
 _INPUT_TOKENS = Later(r"input tokens|at least 1, got -")
@@ -122,17 +127,19 @@ CREDIT_WORDS = Later(
     r"|\b(used|no|any) (all )?(available |remaining |more )?credits\b|credits? (is |are |were )?exhausted"
     r"|(spend|spending|usage|inference|credit|cost) (limit|cap)s?\b(?! for server)"
     r"|balance (is )?(too low|insufficient)|budget[_ ](has been )?exceeded|arrears|arrearage|余额不足|欠费"
+    r"|exhausted [^.]{0,20}\bquota"
     r"|请充值|额度不足|额度失败|key limit exceeded|(daily|weekly|monthly) budget|资源包|套餐已到期|使用上限",
     re.IGNORECASE,
 )
 KEY_WORDS = Later(
-    r"api[ _-]?key (is |has )?(not valid|invalid|expired)|(invalid|incorrect|expired) api[ _-]?key"
+    r"api[ _-]?key (is |has )?(not valid|invalid|expired)|(invalid|incorrect|expired|unknown) api[ _-]?key"
     r"|(access|api) token (is )?(invalid|expired)|身份验证失败",
     re.IGNORECASE,
 )
 MODEL_WORDS = Later(
     r"\bmodel\b(?:[^.]|\.(?=\S)){0,80}\b(not exist|not found|is unknown)"
-    r"|(unknown|invalid|no such) model\b(?! (parameter|input))|not a valid model|模型不存在"
+    r"|(unknown|invalid|no such) model\b(?! (parameter|input))|no models? (is |are )?loaded"
+    r"|not a valid model|模型不存在"
     r"|requested model\b.{0,60}not supported|model_not_(supported|available)"
     r"|\bmodel identifier is invalid|\bunable to access (\S+ )?model\b|model ID \S+ with on-demand throughput"
     r"|\bmodel\b[\s\w\"'`/.:-]{0,60}\b(is|was|has been) "
@@ -151,13 +158,14 @@ THROTTLE_WORDS = Later(
     re.IGNORECASE,
 )
 BROKEN_WORDS = Later(
-    r"model (was |is |has )?(been )?(unloaded|crashed|loading|not loaded)|queue is full"
+    r"model (was |is |has )?(been |currently )?(unloaded|crashed|loading|not loaded|not ready)|queue is full"
     r"|\bengine ?(core|dead|error)"
     r"|\b(is|are|was|currently|server|model) (overloaded|at capacity|busy)|capacity (temporarily )?exceeded"
     r"|(temporarily|service|server) unavailable|\binternal (server )?error\b"
     r"|(try|retry) again (later|shortly)"
     r"|timed out|deadline exceeded|out of memory|cuda error|upstream (connect|error|request)"
-    r"|connection (error|reset|refused)",
+    r"|connection (error|reset|refused)|unexpected eof|broken pipe|worker (has )?(died|crashed)"
+    r"|繁忙|过载|稍[后後候]再?[重试試]|попробуйте (ещё раз |снова )?позже|временно недоступ",
     re.IGNORECASE,
 )
 """The provider's own trouble, which some report as a mistake in the request."""

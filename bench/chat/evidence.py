@@ -27,7 +27,7 @@ REASONING_FIELDS: Final = (
 _NAMED: Final = re.compile(r"reasoning|think|thought|^cot$|chain_?of|^analysis$")
 _NO_TEXT: Final = re.compile(
     r"token|signature|finish|effort|encrypt|budget|enable|level|type|format|mode|time|second|duration|count"
-    r"|id$"
+    r"|language|status|state|version|cost|id$"
 )
 EXTRAS: Final = ("provider_specific_fields", "model_extra", "extra", "extra_content")
 """Fields of a message in which gateways keep what OpenAI's format lacks."""

@@ -171,7 +171,7 @@ def _says_failure(body: Mapping[str, Any]) -> bool:
         return "error" not in body
     names = ("code", "error_code", "errorCode", "status_code", "err_code")
     codes = [str(body[n]).lower().partition(" ")[0] for n in names if isinstance(body.get(n), str | int)]
-    said = (str(body.get(n) or "-").lower() for n in ("message", "msg"))
+    said = (str(body[n]).lower() for n in ("message", "msg") if body.get(n))
     return any(code not in _SUCCESS for code in codes) and _SUCCESS.isdisjoint(said)
 
 

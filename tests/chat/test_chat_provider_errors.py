@@ -14,7 +14,9 @@ from bench.errors import ProviderError
 from bench.records import Message
 from tests.chat.conftest import Play, asked
 from tests.chat.provider_errors import ERRORS as OTHERS
+from tests.chat.provider_errors import error
 from tests.chat.provider_filters import FILTERS
+from tests.chat.provider_wordings import WORDINGS
 from tests.scripted_faults import scripted
 from tests.scripted_server import Answer as Scripted
 
@@ -33,6 +35,13 @@ def kind_of(fault: Fault | Answer) -> str:
 def test_an_error_is_of_its_kind(name: str) -> None:
     status, body, expected = ERRORS[name]
     assert kind_of(fault_of(status, body, ())) == expected
+
+
+@pytest.mark.parametrize("kind", WORDINGS)
+def test_a_message_alone_says_what_an_error_is(kind: str) -> None:
+    for message in WORDINGS[kind].strip().splitlines():
+        for body in (error(message), {"message": message}, {"detail": message}, {"error": message}, message):
+            assert kind_of(fault_of(400, body, ())) == kind, message
 
 
 CONTENT = [name for name, (_, _, kind) in ERRORS.items() if kind in ("input", "answer", "too_long")]
@@ -80,6 +89,12 @@ def test_an_empty_error_is_no_error(place: str, value: Any) -> None:
 )
 def test_a_code_of_success_is_no_error(said: dict[str, Any]) -> None:
     assert kind_of(answer_from(json.dumps({**json.loads(BODY), **said}).encode(), ASKED, ())) == "ok"
+
+
+@pytest.mark.parametrize("said", [{"message": "x"}, {"msg": "x"}, {}])
+def test_a_code_of_failure_beside_text_is_an_error(said: dict[str, Any]) -> None:
+    body = {**json.loads(BODY), "code": "InternalError", **said}
+    assert kind_of(answer_from(json.dumps(body).encode(), ASKED, ())) == "transport"
 
 
 @pytest.mark.parametrize("place", ["body", "choice", "message", "elsewhere"])

@@ -13,8 +13,8 @@ from typing import Any, get_args
 import pytest
 
 from bench.chat import Chat, RetryPolicy
+from bench.chat.answers import FINISH_KEYS, answer_from, as_read_now
 from bench.chat.answers import Answer as Read
-from bench.chat.answers import answer_from, as_read_now
 from bench.chat.endings import (
     FINISH_REASONS,
     RULES,
@@ -247,6 +247,12 @@ def test_a_finish_reason_means_the_same_in_every_spelling(ending: Ending) -> Non
         ("TRY_AGAIN_LATER", "broken"),
         ("pause_turn", "unknown"),
         ("unstoppable", "unknown"),
+        ("finish_length", "length"),
+        ("MaxTokensReached", "length"),
+        ("limit_reached", "length"),
+        ("stream_closed", "broken"),
+        ("INTERNAL", "broken"),
+        ("prompt_injection", "filtered"),
         ("OTHER", "unknown"),
         ("FINISH_REASON_UNSPECIFIED", "unknown"),
         ("", "unknown"),
@@ -274,7 +280,12 @@ def test_words_beyond_the_list_are_never_complete(finish: str, ending: Ending) -
 def test_the_finish_reason_behind_a_router_counts_if_it_is_worse(
     finish: str | None, native: str | None, outcome: str
 ) -> None:
-    behind, message = {"native_finish_reason": native}, {"content": "Boo."}
+    message = {"content": "Boo."}
+    for name in FINISH_KEYS[1:]:
+        _check(finish, {name: native}, message, outcome)
+
+
+def _check(finish: str | None, behind: dict[str, Any], message: dict[str, Any], outcome: str) -> None:
     for choice in (
         {**behind, "message": message},
         {"provider_specific_fields": behind, "message": message},
