@@ -32,13 +32,13 @@ _PAIR: Final = Later(r"""["'“][\w ]{1,60}["'”]\s*+:""")
 """In a string with quotes that are not escaped: perhaps the rest of the object."""
 _NO_QUOTE: Final = Later(r"(?<=[^\W_])['’](?=[^\W_])|(?<=[0-9])[\"”'](?=[ -]\w)")
 """An apostrophe or an inch mark."""
-_OPENS: Final = Later(r"(?<![^\s(\[{*_/—–-])\S\S")
+_OPENS: Final = Later(r"(?<![^\s(\[{*_/—–\-\u3000-\u9fff\uff00-\uff65])\S\S")
 """A quote that can begin a quotation."""
 _ESCAPED: Final = Later(r'\\(.)|"', re.DOTALL)
 _ENDS: Final = {
     "key": re.compile(r"\s*+:"),
     "value": re.compile(
-        rf"\s*+(?:,[\s,]*+(?:{_KEY}|[}}\]]|//|/\*|\#)|{_QUOTED_KEY}|"
+        rf"\s*+(?://[^\n\"]{{0,300}}+\n\s*+[}}\]]|,[\s,]*+(?:{_KEY}|[}}\]]|//|/\*|\#)|{_QUOTED_KEY}|"
         rf"[}}\]](?:\s*+[}}\]])*+\s*+(?:\Z|,[\s,]*+(?:[{{\[}}\]]|{_KEY}|\Z)|\{{))"
     ),
     "item": re.compile(r"\s*+(?:\]|,[\s,]*+(?:[\"'“\[{\]]|-?[0-9]|true|false|null))"),

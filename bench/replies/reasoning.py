@@ -22,13 +22,13 @@ _MACHINE = (
 _PART = r"[^\W_]{1,15}"
 _COMPOUND = (
     rf"(?:{_PART}[_:.-]){{0,3}}(?:inner|internal|deep|long|self|meta|chain_?of_?)?"
-    r"(?:think(?:ing)?|thoughts?|reasoning|reflections?|monologue|cot)"
+    r"(?:think(?:ing)?|thoughts?|reasoning|reflect(?:ions?)?|monologue|cot|deliberations?|analysis|planning"
+    r"|meta[_-]?cognition)"
     r"(?:[_:.-]?(?:[0-9]{1,3}|blocks?|process|content|trace|steps?|aloud|summary|budget|phase|stage|log|notes?"
     r"|section|start|begin|chain|mode|plan|draft|scratch_?pad|and|output|text|reflect)){0,4}"
 )
 _WORDS = (
-    rf"{_COMPOUND}|(?:(?:inner|internal|hidden|private|silent|secret)[_-])?+(?:deliberations?|analysis)"
-    r"|reasons?|rationale|planning|plan|analysis[_-]process|metacognition"
+    rf"{_COMPOUND}|reasons?|rationale|plan"
     r"|deliberate|ponder(?:ing)?|internal|hidden|mental_model|brainstorm(?:ing)?"
     r"|gedanken?(?:gang)?|denkprozess|überlegung(?:en)?|réflexions?|pensées?|raisonnement|pensamientos?|razonamiento"
     r"|pensamento|raciocínio|pensiero|ragionamento|мысль|ход_мыслей|обдумывание|생각|추론|사고(?:과정)?"
@@ -39,7 +39,7 @@ _ATTRIBUTES = (
     r"|&quot;[^<>&]{0,200}&quot;)){0,5}"
 )
 _NAMES = rf"(?:{_MACHINE}|{_WORDS})"
-_TOKEN = "(?:(?!start_|begin_|end_)[a-z]{1,12}_)?(?:think(?:ing)?|thoughts?|reasoning|cot|思考)"
+_TOKEN = "(?:(?!start_|begin_|end_)[a-z]{1,12}_)?(?:think(?:ing)?|thoughts?|reasoning|cot|思考(?:过程|過程)?)"
 _NOT_END = r"(?!(?:[\w.:-]{1,20}[_:.-])?end(?![^\W_]))"
 _BARRED = f"(?:{_TOKEN}|(?:[a-z]{{1,12}}_)?analysis)"
 _LEFT, _RIGHT = "[⟨‹〈《]", "[⟩›〉》]"
@@ -106,8 +106,8 @@ _QUOTED = (
     r"(?:thinking|reasoning|thought(?:[ ]for[ ](?:[0-9]|a[ ])[^\n,]{0,20})?)"
     r"(?:\.\.\.|…)?(?:[ ]?\([^()\n]{1,20}\))?:?(?:\*{1,3}|_)?[ \t\r]*+\n(?:[ \t\r]*+\n)?[ \t]*+>"
 )
-_LABEL = r"(?:\#{1,6}[ ]|\*{1,3}|__|={2,5}[ ]?|-{2,5}[ ]|\[)?"
-_LABEL_END = r"(?:\*{1,3}|__|[ ]?={2,5}|[ ]-{2,5}|\])?:?(?:\*{1,3}|__)?[ \t\r]*+\n"
+_LABEL = r"(?:\#{1,6}[ ]|={2,5}[ ]?|-{2,5}[ ])?(?:\*{1,3}|__)?(?:[💭🤔🧠💬📝][ ]?)?\[?"
+_LABEL_END = r"\]?:?(?:\*{1,3}|__)?:?(?:[ ]?={2,5}|[ ]-{2,5})?[ \t\r]*+\n"
 _FOREIGN_TITLE = (
     r"(?:(?:我的)?思考(?:过程|過程)?|推理(?:过程)?|思维链|мысли|рассуждени[ея]|размышлени[ея]|ход[ ]мыслей"
     r"|gedanken(?:gang)?|überlegung(?:en)?|raisonnement|réflexion|razonamiento|pensamiento|raciocínio|생각|추론)"
@@ -117,12 +117,17 @@ _FOREIGN_ANSWER = (
     r"|respuesta(?:[ ]final)?|resposta(?:[ ]final)?|답변"
 )
 _HEADING = r"(?:\#{1,6}[ ]|\*{2,3}|__)"
+_SHOWN = (
+    "answer|response|reply|output|final|act|scen|sett|narrat|dialog|emot|mood|expression|gesture|descri|speech"
+    "|spoken|said|say|voice|tone|stage|aside|body|place|location"
+)
+"""Tags that begin like these hold what a character does or where it is, which is part of its answer."""
 _BY_HEADINGS: Final = Later(
     rf"\s*+(?:{_LABEL}(?:here(?:'s|[ ]is)[ ](?:my|a|the)[ ])?{_TITLE}(?:[ ](?:process|start))?{_LABEL_END}"
     rf".*?\n[ \t]*+{_LABEL}(?:(?:here(?:'s|[ ]is)[ ]my[ ])?(?:final[ ])?(?:answer|response|reply)"
     rf"|end[ ](?:of[ ])?{_TITLE}|{_TITLE}[ ]end){_LABEL_END}"
     rf"|{_HEADING}{_TITLE}(?:[ ]process)?{_LABEL_END}.*?\n[ \t]*+(?:-{{3,}}|\*{{3,}}|_{{3,}})[ \t\r]*+\n"
-    r"|(?:\*\*)?(?:thinking|thoughts?|reasoning)(?:\*\*)?:(?:\*\*)?[ ].*?"
+    r"|(?:\*\*)?(?:thinking|thoughts?|reasoning)(?:[ ]process)?(?:\*\*)?:(?:\*\*)?[ ].*?"
     r"\n[ \t]*+(?:\*\*)?(?:final[ ](?:answer|response|reply)|response|reply)(?:\*\*)?:(?:\*\*)?"
     r"|here(?:'s|[ ]is)[ ]my[ ]thought[ ]process:.*?\bhere(?:'s|[ ]is)[ ]my[ ]response:"
     rf"|[\[【](?:{_TITLE}|{_FOREIGN_TITLE})[\]】].*?"
@@ -133,7 +138,7 @@ _BY_HEADINGS: Final = Later(
     rf"|{_QUOTED}[^\n]*+(?:\n[ \t]*+>[^\n]*+)*+"
     r"|<!--\s*+(?:thinking|thoughts?|reasoning|internal|analysis)\b.*?-->"
     r"|<(?P<box>div|span)\s[^<>]{0,100}\b(?:thinking|reasoning)\b[^<>]{0,100}>.*?</(?P=box)>"
-    r"|<(?P<name>(?!answer|response|reply|output|final)[\w:.-]{1,40})>.*?</(?P=name)>\s*+"
+    rf"|<(?P<name>(?!{_SHOWN})[\w:.-]{{1,40}})>.*?</(?P=name)>\s*+"
     r"(?=<(?:final_?)?(?:answer|response|reply|output)>)"
     r"|(?:<\|im_start\|>assistant)?/think[ \t\r]*+\n.*?<\|im_end\|>(?:\s*+<\|im_start\|>assistant\b)?"
     r"|thinking(?:\.\.\.|…)[ \t\r]*+\n.*?\n[ \t]*+(?:\.\.\.|…)?[ ]?done[ ]thinking[.…]*)",
@@ -144,7 +149,7 @@ _LONE_HEADING: Final = Later(
     rf"\s*+(?:{_LABEL}(?:here(?:'s|[ ]is)[ ](?:my|a|the)[ ])?(?:thinking|thought|reasoning)[ ]process"
     rf"{_LABEL_END}|here[ ]are[ ]my[ ]reasoning[ ]steps:"
     rf"|{_HEADING}(?:thinking|thoughts?|reasoning){_LABEL_END}|thinking(?:\.\.\.|…)[ \t\r]*+\n"
-    rf"|{_FOLD}|{_FENCE}|{_QUOTED}|/think[ \t\r]*+\n|analysis(?-i:[A-Z]))",
+    rf"|{_FOLD}|{_FENCE}|{_QUOTED}|/think[ \t\r]*+\n|analysis(?-i:[A-Z]|<\|message\|>))",
     _FLAGS | re.VERBOSE,
 )
 """Starts such reasoning where no heading of an answer follows."""
@@ -153,8 +158,9 @@ _FENCE_END: Final = Later(r"\s*+```[ \t\r]*+(?=\n|\Z)")
 """What stands around a block of reasoning in a code fence of its own."""
 MENTIONED_WORDS = 6
 """Words between two marks that a sentence only mentions, at most; more words are reasoning."""
-_GOES_ON: Final = Later(r"[,;]|[.!?](?=\s|\Z)|\)(?=[\s.,;!?]|\Z)")
+_GOES_ON: Final = Later(r"[,;]|[.!?](?=\s|\Z)|\)(?=[\s.,;!?]|\Z)|[ ][—–-][ ](?-i:[a-zа-яäöüß])")
 """Behind a mark: the sentence that mentions it goes on or ends. No answer starts like this."""
+_STOP: Final = Later(r"[.!?\n]")
 _WRAPPED: Final = Later(
     rf"(?:<(?P<before>summary|caption)>[^<]{{0,2000}}</(?P=before)>\s*+)*+{_LT}(?P<tag>(?:final_?)?(?:answer|response|output|reply|solution|conclusion|final)"
     rf"|回答|答案|ответ|antwort|réponse|respuesta|답변){_GT}"
@@ -264,7 +270,7 @@ def _blocks(text: str, start: int, cut: bool) -> tuple[list[tuple[int, int]], bo
         else:
             depth, closed = depth - 1, at
             if not depth:
-                blocks += _block(text, opened.start(), closed, lead)
+                blocks += _block(text, opened, mark, lead)
                 opened, closed = None, 0
     if opened is None:
         return blocks, False
@@ -272,21 +278,25 @@ def _blocks(text: str, start: int, cut: bool) -> tuple[list[tuple[int, int]], bo
         return [*blocks, (opened.start(), closed)], False
     if opened["paired"]:
         return blocks, False
-    sure = not (opened["word"] or opened["aside"] or _among_words(text, opened))
-    if cut or sure or _stands_alone(text, opened):
+    in_words = _among_words(text, opened)
+    sure = not (opened["word"] or opened["aside"] or in_words)
+    if sure or (cut and not (opened["word"] and in_words)) or _stands_alone(text, opened):
         return [*blocks, (opened.start(), len(text))], True
     return blocks, False
 
 
-def _block(text: str, start: int, end: int, lead: int) -> list[tuple[int, int]]:
+def _block(text: str, opening: re.Match[str], closing: re.Match[str], lead: int) -> list[tuple[int, int]]:
     """The block between two marks, with a code fence around it; none if the text only talks of the marks.
 
     The words of ``text`` begin at ``lead``.
     """
+    start, end = opening.start(), closing.end()
     around = text[max(0, start - 1) : start] + text[end : end + 1]
     inside = bare([text[start:end]])
     short = len(inside.split()) <= MENTIONED_WORDS and "\n" not in inside
-    if (short and _in_sentence(text, start, end)) or (around in QUOTES and start - 1 > lead):
+    if (short and _in_sentence(text, start, end)) or (around in QUOTES and text[end + 1 :].strip()):
+        return []
+    if _among_words(text, opening) and _among_words(text, closing) and not _STOP.search(inside):
         return []
     fence, rest = _FENCED.search(text, max(0, start - 40), start), _FENCE_END.match(text, end)
     if fence and rest:
@@ -305,7 +315,7 @@ def _in_sentence(text: str, start: int, end: int) -> bool:
 def _among_words(text: str, mark: re.Match[str]) -> bool:
     """Whether a mark without its other half stands among the words of a sentence, which goes on behind it."""
     before = text[max(0, mark.start() - 2) : mark.start()]
-    return before[:1].isalnum() and before[1:] == " " and _word_follows(text, mark)
+    return (before[:1].isalnum() or before[:1] == ":") and before[1:] == " " and _word_follows(text, mark)
 
 
 def _word_follows(text: str, mark: re.Match[str]) -> bool:

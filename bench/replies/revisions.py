@@ -23,7 +23,10 @@ _NUMBER: Final = (
 _ENDS: Final = ("_score", "_margin")
 _WHOLE: Final = Later(rf"\s*{_NUMBER}\s*", re.IGNORECASE)
 _SENTENCES: Final = Later(r"(?<=[.!?])\s+|[\n。！？!?]+")
-_QUOTED: Final = Later(r"\"[^\"\n]{0,400}\"|“[^”\n]{0,400}”|«[^»\n]{0,400}»")
+_QUOTED: Final = Later(
+    r"\"[^\"\n]{0,400}\"|“[^”\n]{0,400}”|«[^»\n]{0,400}»|„[^„“”\n]{0,400}[“”]|「[^「」\n]{0,400}」"
+    r"|(?<!\w)['‘][^'‘’\n]{0,400}['’](?!\w)"
+)
 _MARKED: Final = Later(r"\[\[\s{0,3}(-?[0-9]{1,9})\s{0,3}\]\]")
 """A final score that is read on its own."""
 _AVERAGE: Final = Later(
@@ -70,14 +73,16 @@ _CHANGES: Final = Later(
     rf"|\b(?:let me|i(?:['’](?:d|ll|m))?{_WOULD}) {_CHANGE}(?:e|se|ify)?\b(?! (?:\w+ )?(?:concern|awareness))"
     rf"|\bshould(?: {_SHOULD})+ (?:{_NUMBER}|lower|higher)(?! ?(?:-|–|to|or|through) )"
     r"|(?:\b(?:scores?|ratings?|verdict|evaluation|json|grade|an? [0-9])\b[^.]{0,40}|^\W*(?:that|this) )\b"
-    r"(?:(?:is|are|was|were|seems?) (?:wrong|incorrect|mistaken|too (?:high|low|generous|harsh))"
+    r"(?:(?:is|are|was|were|seems?) (?:wrong|incorrect|mistaken|swapped|too (?:high|low|generous|harsh))"
     r"|(?:has|have|had|contains?) (?:an? |some )?(?:mistake|error))"
+    r"|^\W*(?:swap|(?:add|subtract|deduct) (?:an?|one|half|[0-9]) )\b"
+    rf"|^\W*(?:actually|rather|better|make (?:it|that)|скорее|eher|lieber|plutôt|mejor),? ?{_NUMBER}"
     r"|\bactually\b[^.]{0,40}\b(?:lower|higher) (?:score|rating)|\bsollte [0-9]+ sein"
     r"|пересматрива|передума|я бы (?:измени|постави|снизи|повыси|понизи)|\bя ошиб|на самом деле[^.]{0,40}\d"
     r"|ich würde [^.]{0,40}(?:ändern|senken|anheben|geben)"
     r"|würde ich [^.]{0,40}(?:ändern|senken|anheben|geben)|habe mich (?:geirrt|vertan)"
     r"|je (?:mettrais|changerais|corrige|révise)|cambiaría|me equivoqu|corrijo"
-    r"|更正|(?:纠正|改为|改成|修正|やはり)[^。]{0,10}[0-9分]|(?:纠正|修正)[:：]|应(?:该|当)?(?:为|是|给)\D{0,3}\d"
+    r"|更正|(?:纠正|改为|改成|修正|やはり|やっぱり)[^。]{0,10}[0-9分]|(?:纠正|修正)[:：]|应(?:该|当)?(?:为|是|给)\D{0,3}\d"
     r"|重新考虑|收回|作废|訂正|取り消|정정|수정합니다",
     re.IGNORECASE,
 )
@@ -90,7 +95,7 @@ _NO_SCORE: Final = Later(
 """In a key: its numbers are no scores."""
 _COUNTS: Final = Later(
     r"\bturns? [0-9]{1,3}(?:(?:, ?| and | & | to |[-–])[0-9]{1,3})*|(?:/|\bout of|\bof) ?[0-9]{1,3}\b"
-    r"|[0-9]{1,3} ?[-–] ?[0-9]{1,3}\b|\b[01] to [0-9]{1,3}\b"
+    r"|[0-9]{1,3} ?[-–] ?[0-9]{1,3}\b|\b[01](?: \([^()]{1,30}\))? to [0-9]{1,3}\b"
     r"|\b(?:not|miss(?:ed|es)?|short of|close to|nearly|almost|to (?:get|earn|reach|deserve))"
     r"(?: an?)? [0-9]\b"
     r"|\b(?:by|deducted|subtracted|lost|loses|docked|off) [0-9] points?\b"
@@ -237,7 +242,9 @@ def _gives_another(said: str, given: Sequence[Numbers], known: Collection[str]) 
     named = {_known(name[0], known) for name in _names(frozenset(known)).finditer(said)}
     if not named and not _ABOUT_SCORES.search(said):
         return False
-    everything = {number for entry in given for key, number in entry.items() if key != "turn"}
+    turns = set(_TURN.findall(said))
+    meant = [entry for entry in given if len(turns) == 1 and entry.get("turn") in turns] or given
+    everything = {number for entry in meant for key, number in entry.items() if key != "turn"}
     of_named = {entry[key] for entry in given for key in named if key in entry}
     return not numbers <= everything or (bool(of_named) and not numbers & of_named)
 

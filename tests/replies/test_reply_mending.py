@@ -22,6 +22,7 @@ INNER = [
     'He said "no", "yes", then left.',
     '"Hi", she said.',
     'It ends in "no."',
+    '你说"是"吗?',
     'a "b: c" d',
     "two\nlines of \"talk\", 'quoted' too",
     'the 5" blade, he calls it "Sting", is short',

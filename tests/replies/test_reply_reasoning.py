@@ -56,6 +56,11 @@ def test_prose_that_looks_like_reasoning_is_kept(text: str) -> None:
     assert separated(text, cut=False) == Separated(text)
 
 
+def test_a_poem_that_was_cut_off_keeps_its_words_in_angle_brackets() -> None:
+    text = "The <reflection> of the moon. The <thought> of you."
+    assert separated(text, cut=True) == Separated(text)
+
+
 def test_reasoning_between_and_after_parts_of_an_answer_is_taken_out() -> None:
     parts = separated("<think>a</think>Ahoy. <reflection>b</reflection>Come in.<think>c", cut=False)
     assert parts == Separated("Ahoy. Come in.", "a\n\nb\n\nc", unclosed=True)

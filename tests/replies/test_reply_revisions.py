@@ -64,6 +64,11 @@ Eigentlich würde ich den Wert auf 2 ändern.
 En fait, je mettrais plutôt 2 pour la fluidité.
 更正:第二轮的流畅度应为2分。
 訂正:ターン2の流暢さは2です。
+Turn 2: 3, 4
+Add one point to fluency in turn 2.
+The scores of the two turns are swapped.
+Actually 2.
+やっぱり2にします。
 {"turn": 2, "in_character_score": 3}
 {"turn_2": {"in_character_score": 3}}
 {"correction": {"turn": 2, "in_character_score": 4}}
@@ -95,6 +100,8 @@ I deducted 2 points for breaking character in turn 1; in turn 2 the score rises 
 Correction: none. Update: none.
 角色在第二轮改成了更温和的语气,修正了自己的说法。
 ターン2はやはり自然です。
+Der Bot sagt: „Ich habe mich geirrt“. The bot says 'I was wrong' in turn 1. 彼は「取り消します」と言う。
+Turn 2: 5, 4. Each is rated from 1 (worst) to 5 (best).
 {"confidence": 2}
 {"turn": 2, "in_character_score": 5, "average": {"fluency": 2}}
 """.strip().splitlines()
