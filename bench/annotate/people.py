@@ -80,8 +80,8 @@ class People:
             raise UserError(
                 f"the study has {len(known)} annotators, and the file that recognises them is missing",
                 where=str(self._path),
-                hint="Copy it from the machine of the first import. Or, if nobody in these files has rated in"
-                " this study before, pass --new-annotators.",
+                hint="Copy it from the machine of the first import. Or, if none of these annotators has rated"
+                " in this study before, pass --new-annotators.",
             )
         else:
             file = PeopleFile(salt=secrets.token_hex(16))

@@ -39,7 +39,7 @@ server_option = click.option(
     " people from 1, so ratings of two must stay apart. Default: --url, or the study's only server.",
 )
 new_option = click.option(
-    "--new-annotators", is_flag=True, help="Nobody in these files has rated in this study before."
+    "--new-annotators", is_flag=True, help="None of these annotators has rated in this study before."
 )
 server_options = together(
     click.option(

@@ -39,7 +39,8 @@ def doctor(form: str, offline: bool, where: Places) -> None:
 def completion(shell: str) -> None:
     """Print a script that completes commands and names.
 
-    For bash: add `eval "$(bench completion bash)"` to ~/.bashrc. For zsh the same in ~/.zshrc; for fish:
+    For bash: add `eval "$(bench completion bash)"` to ~/.bashrc. For zsh: add
+    `eval "$(bench completion zsh)"` to ~/.zshrc. For fish:
     `bench completion fish > ~/.config/fish/completions/bench.fish`.
     """
     from click.shell_completion import get_completion_class

@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
-from bench.cli.asking import arguments, spending
-from bench.cli.options import Places, complete_models, complete_suites, naming, places
+from bench.cli.asking import RUN_JUDGES, arguments, spending
+from bench.cli.options import ONLY_LANGUAGE, Places, complete_models, complete_suites, naming, places
 from bench.cli.output import listing, print_json
 from bench.cli.run_display import RunDisplay, finish
 from bench.cli.stopping import stoppable
@@ -19,8 +19,8 @@ from bench.run.prices import Spending
 @click.argument("suite", metavar="SUITE", shell_complete=complete_suites)
 @click.argument("first", metavar="A", shell_complete=complete_models)
 @click.argument("second", metavar="B", shell_complete=complete_models)
-@naming("language", "l", "Only this language.")
-@naming("judge", "j", "Default: the suite's judges.")
+@naming("language", "l", ONLY_LANGUAGE)
+@naming("judge", "j", RUN_JUDGES)
 @listing("text")
 @spending
 @places

@@ -26,7 +26,7 @@ def site() -> None:
     "--source-url",
     default="",
     metavar="URL",
-    help="Address where the results folder can be browsed. Pages then link each record.",
+    help="Address where the results folder can be browsed. Pages then link to each record.",
 )
 @private_option
 @places

@@ -90,7 +90,7 @@ def build_site(
         labels: Titles and descriptions by suite id, to use instead of those of the suites.
         sources: Where the hand-written pages, templates and styles are. Default: this source tree.
         site_url: Address of the published site, for canonical links and a sitemap.
-        source_url: Address where the results folder can be browsed. Pages then link each record.
+        source_url: Address where the results folder can be browsed. Pages then link to each record.
         jobs: Number of processes; None: chosen by the number of players; 1: only this one.
 
     Raises:
