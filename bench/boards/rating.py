@@ -25,7 +25,7 @@ from bench.scores.pairwise_table import table_rating
 from bench.scores.robust import JudgesAs
 from bench.scores.weights import EQUAL, standard_weightings
 from bench.suites import Suite
-from bench.toml_entries import unknown_name
+from bench.toml_entries import check_known
 
 
 def compared(
@@ -127,8 +127,7 @@ def rating_beside(
     )
     if not evidence.records:
         return None
-    if criterion not in (MEAN, *evidence.criteria):
-        raise unknown_name(criterion, (MEAN, *evidence.criteria), "criterion", f"suite {suite}")
+    check_known([criterion], (MEAN, *evidence.criteria), "criterion", f"suite {suite}")
     scored = ranked_scores(loaded.frames).dropna(subset="rank")
     names = [str(name) for name in scored.index]
     board = BoardScores(
@@ -139,10 +138,21 @@ def rating_beside(
 
 
 def load_table_rating(
-    tree: ResultsTree, name: str, judges_as: JudgesAs | None = None, judges: Sequence[str] = ()
+    tree: ResultsTree,
+    name: str,
+    judges_as: JudgesAs | None = None,
+    judges: Sequence[str] = (),
+    *,
+    languages: Sequence[str] = (),
+    criterion: str = MEAN,
 ) -> Rating:
-    """The board by rating of a table another project published. ``judges``: only these; default: all."""
+    """The board by rating of a table another project published. ``judges``: only these; default: all.
+
+    Such a table has one language and no criteria: raises UserError for others, and for unknown judges.
+    """
     table = read_compared(tree, name)
+    check_known(languages, [table.source.language], "language", f"suite {name}")
+    check_known([criterion], [MEAN], "criterion", f"suite {name}")
     chosen = chosen_judges(judges, sorted({line.judge for line in table.lines}), name, "comparisons")
     if chosen:
         table = replace(table, lines=tuple(line for line in table.lines if line.judge in chosen))

@@ -207,7 +207,9 @@ def rating(
     from bench.results.comparisons import has_comparisons
 
     if is_compared(where.tree(), suite):
-        made = load_table_rating(where.tree(), suite, judges_as, judges)
+        made = load_table_rating(
+            where.tree(), suite, judges_as, judges, languages=languages, criterion=criterion
+        )
         click.echo(canonical(made.model_dump(mode="json")) if form == "json" else rating_text(made), nl=False)
         return
     tree, suites = where.evidence(suite, languages), all_suites(where.layers)

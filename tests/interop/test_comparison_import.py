@@ -131,5 +131,7 @@ def test_the_commands(tree: ResultsTree, tmp_path: Path) -> None:
     ended = run(cli, ["rating", "other", "--format", "json", *place])
     assert Rating.model_validate_json(ended.output).rows[0].player == "x"
     assert "x " in run(cli, ["rating", "other", *place]).output
+    for option, fault in (("-l de", "unknown language 'de'"), ("--criterion wit", "unknown criterion 'wit'")):
+        assert fault in str(run(cli, ["rating", "other", *option.split(), *place]).exception)
     again = run(cli, ["import", "comparisons", str(path), "--name", "other", *options, *place])
     assert "exists already" in str(again.exception)
