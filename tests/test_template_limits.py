@@ -62,6 +62,25 @@ ATTACKS = [
     SHARED + "{{ '{}'.format(n.x) }}",
     SHARED + "{% set m = namespace(x=['a']) %}{% for i in range(60) %}{% set m.x = [m.x, m.x] %}{% endfor %}"
     "{{ n.x == m.x }}",
+    *(
+        SHARED + text
+        for text in (
+            "{{ n }}",
+            "{{ n | string }}",
+            "{{ n ~ '' }}",
+            "{{ '%s' % n }}",
+            "{{ '{.x}'.format(n) }}",
+            "{{ [n, n] | unique(attribute='x') | list }}",
+            "{% for i in [n.x] %}{{ '{.first}{._iterable}'.format(loop, loop) }}{% endfor %}",
+            "{% for i in [n.x, 1] %}{{ '{.previtem}'.format(loop) }}{% endfor %}",
+        )
+    ),
+    *(
+        SHARED.replace("[", "(").replace("])", ",))").replace("]", ")") + text
+        for text in ("{{ {n.x: 1} }}", "{{ {}[n.x] }}", "{{ dict(**{n.x: 1}) }}", "{{ {}.get(n.x) }}")
+    ),
+    "{{ '\\ud800' }}",
+    "{{ '%c' % 55296 }}",
     "{% set n = namespace(x=1) %}{% for i in range(99999) %}{% set n.x = [n.x] %}{% endfor %}{{ n.x }}",
     *(f"{{{{ 'a'.{name}({HUGE}) }}}}" for name in ("center", "ljust", "rjust", "zfill", "expandtabs")),
     "{{ ('\\t' * 1000000).expandtabs(1000000) }}",
@@ -173,6 +192,7 @@ def test_a_greedy_template_ends_in_an_error_at_once(
         ("{% for k, v in {'a': 1}.items() %}{{ k }}{{ v }}{% endfor %}{{ {'a': 1} | dictsort }}", "a1[('a', 1)]"),
         ("{{ 1 < 2 <= 2 }}{{ 'n' in char_name }}{{ 3 is odd }}{{ char_name is not string }}", "TrueTrueTrueFalse"),
         ("{{ 'In 1989 and 20000, %s' % char_name }}{{ 'a' 'b' }}{{ '{{}} {}'.format(1) }}", None),
+        ("{{ '%d' % 20000 }} {{ '{:,}'.format(20000) }} {{ '%s' | format(20000.5) }}", "20000 20,000 20000.5"),
         ("{% filter upper %}{{ char_name[:2] }}{% endfilter %}{# note #}{% raw %}{{ x }}{% endraw %}", "AN{{ x }}"),
     ],
 )  # fmt: skip

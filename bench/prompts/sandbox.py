@@ -14,8 +14,9 @@ from typing import Any
 
 from jinja2 import StrictUndefined, Template, nodes, pass_context
 from jinja2.exceptions import TemplateRuntimeError
-from jinja2.runtime import Context
+from jinja2.runtime import Context, LoopContext
 from jinja2.sandbox import ImmutableSandboxedEnvironment
+from jinja2.utils import Namespace
 
 BUDGET = 3_000_000
 """Work that a rendering may do: about as many characters, or a twentieth as many steps."""
@@ -114,6 +115,10 @@ def _size(value: object, most: int) -> int:
             size += _size_of_texts((*item.keys(), *item.values()), stack)
         elif isinstance(item, (tuple, list, Collection)) and not isinstance(item, StrictUndefined):
             size += len(item) + _size_of_texts(item, stack)
+        elif isinstance(item, Namespace):
+            stack.append(object.__getattribute__(item, "_Namespace__attrs"))
+        elif isinstance(item, LoopContext):
+            stack.append(item._iterable)
     return size
 
 
@@ -139,6 +144,8 @@ def _check_growth(name: str, subject: Any, arguments: Sequence[Any], size: int) 
     if name == "format":
         fields = _FIELD.findall(str(subject))
         copies += len(fields)
+        if not any("*" in field for field in fields):
+            numbers = []  # they are printed, and pad nothing
         numbers += [int(digits[:9]) for digits in _NUMBER.findall(" ".join(fields))]
         if _NESTED.search(str(subject).replace("{{", "")):
             raise TemplateRuntimeError("a field of format() may not hold another")
@@ -147,8 +154,10 @@ def _check_growth(name: str, subject: Any, arguments: Sequence[Any], size: int) 
     elif name in ("join", "indent", "wordwrap"):
         texts = [*arguments, subject] if name == "join" else arguments
         copies += min((len(value) for value in texts if isinstance(value, str)), default=0)
-    elif name in ("sum", "tojson") and not all(isinstance(value, str) for value in arguments):
-        raise TemplateRuntimeError(f"the filter {name!r} takes only the name of an attribute")
+    elif name == "tojson" and arguments:
+        raise TemplateRuntimeError("the filter 'tojson' takes no indent")
+    elif name == "sum" and not all(isinstance(value, str) for value in arguments):
+        raise TemplateRuntimeError("the filter 'sum' takes only the name of an attribute")
     padding = max(map(abs, numbers), default=0) if name in PADDING or name == "format" else 0
     lines = str(subject).count("\n") + 1 if name == "indent" else copies
     if padding > MOST_PADDING or copies * size + lines * padding > LARGEST:
@@ -199,6 +208,9 @@ class Sandbox(ImmutableSandboxedEnvironment):
         token = _METER.set(_Meter(variables))
         try:
             text = template.render(variables)
+            text.encode()
+        except UnicodeEncodeError:
+            raise TemplateRuntimeError("the text has half of a surrogate pair, such as '\\ud800'") from None
         except (RecursionError, MemoryError):
             raise TemplateRuntimeError("the template calls itself too often") from None
         except AssertionError as error:  # by which some filters refuse their arguments
@@ -240,6 +252,8 @@ class Sandbox(ImmutableSandboxedEnvironment):
         return super().is_safe_attribute(obj, attr, value) and (allowed is None or attr in allowed)
 
     def getitem(self, obj: Any, argument: Any) -> Any:
+        if not isinstance(argument, (str, int, slice)):
+            _METER.get().spend(argument)  # before it is hashed
         result = super().getitem(obj, argument)
         if isinstance(argument, slice):
             _METER.get().spend(result)
@@ -266,7 +280,7 @@ def _counted(values: Iterable[Any]) -> Any:
 
 
 def _weighed(value: Any) -> Any:
-    """A value that is compared, charged for its size."""
+    """A value that is compared or hashed, charged for its size."""
     _METER.get().spend(value)
     return value
 
@@ -286,7 +300,7 @@ def _joined(values: list[Any]) -> str:
 
 
 def _charged(node: Any) -> Any:
-    """``node`` of a template with a charge on what Jinja has no hook for: loops, ``~`` and comparisons."""
+    """``node`` of a template with a charge on what Jinja has no hook for: loops, ``~``, comparisons, keys."""
     if isinstance(node, list):
         return [_charged(child) for child in node]
     if not isinstance(node, nodes.Node):
@@ -299,6 +313,8 @@ def _charged(node: Any) -> Any:
         node.iter = _filtered("_counted", node.iter)
     elif isinstance(node, (nodes.Compare, nodes.Operand)):
         node.expr = _filtered("_weighed", node.expr)
+    elif isinstance(node, nodes.Pair) and not isinstance(node.key, nodes.Const):
+        node.key = _filtered("_weighed", node.key)
     elif isinstance(node, nodes.Concat):
         parts = nodes.List(node.nodes, lineno=node.lineno, environment=node.environment)
         return _filtered("_joined", parts)
