@@ -48,6 +48,11 @@ def decimals(amount: Decimal, digits: int = 4) -> str:
     return f"{amount:.{max(digits, 1 - amount.adjusted()) if amount else digits}f}"
 
 
+def counted(count: int, one: str, many: str = "") -> str:
+    """A number of things, such as ``1 player`` or ``2,500 players``. ``many``: a plural that is not in -s."""
+    return f"{count:,} {one if count == 1 else many or f'{one}s'}"
+
+
 def printable(text: str) -> str:
     """``text`` on one line; control, format and other invisible characters become spaces."""
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())

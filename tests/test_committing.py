@@ -153,7 +153,7 @@ def test_a_committed_player_that_became_incomplete_stays_as_it_was_committed(
     head = git("rev-parse", "HEAD")
     status, out, _ = commit()
     assert status == 0
-    assert "left out: tiny en actor: 1 judgements by strict missing" in out
+    assert "left out: tiny en actor: 1 judgement by strict missing" in out
     assert (git("rev-parse", "HEAD") == head) == (also == "nothing")
     assert len(git("ls-files", "--", "results/tiny/en/actor").splitlines()) == 9
     assert _audited_in_a_clone(tmp_path / "clone") == {"error": 0, "warning": 0}
@@ -323,7 +323,7 @@ def test_what_is_incomplete_is_named_and_left(commit: Say, tiny: Tiny) -> None:
     tiny.tree.judgement_path(tiny.cell(), "strict").unlink()
     status, out, _ = commit()
     assert status == 0
-    assert "left out: tiny en bard: 1 judgements by strict missing" in out
+    assert "left out: tiny en bard: 1 judgement by strict missing" in out
     assert out.endswith("Nothing to commit: no player is complete and valid.\n")
     assert git("status", "--porcelain", "--", "results").startswith("??")
 

@@ -73,7 +73,7 @@ def test_an_interrogator_and_fixed_messages_exclude_each_other(
 
 def test_too_few_messages_are_named(tiny: Tiny) -> None:
     edit(tiny.situation_file, '"Hello?", "Is the lamp lit?", ', "")
-    with pytest.raises(CatalogError, match="hello has 1 messages for 2 turns"):
+    with pytest.raises(CatalogError, match="hello has 1 message for 2 turns"):
         tiny.protocol()
 
 

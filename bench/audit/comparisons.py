@@ -18,6 +18,7 @@ from bench.results.compared import LINES, SOURCE, csv_of_compared, read_compared
 from bench.results.comparison_records import Comparison
 from bench.results.score_lines import read_table
 from bench.slugs import COMPARED, slug
+from bench.tables import counted
 
 _FILES = re.compile("|".join(map(re.escape, (LINES, SOURCE))))
 WORDING = frozenset({"repairs", "failure"})
@@ -52,7 +53,7 @@ def audit_comparisons(
         _check_conversations(record, path, played, findings)
         _check_reread(record, path, findings)
         if count := sum(call.redactions or 0 for call in record.calls):
-            findings.add("redacted", path, f"{count} credentials were removed from its replies")
+            findings.add("redacted", path, f"{counted(count, 'credential')} removed from its replies")
         if misfit := reference.misfit(record):
             code, text, field = misfit
             findings.add(code, path, text, field)

@@ -18,6 +18,7 @@ from bench.records import Conversation, Judgement, messages_sha256, numbered, sh
 from bench.results import ResultsTree
 from bench.results.facts import Tally, count_calls, standing_out
 from bench.scores.rules import is_stale
+from bench.tables import counted
 
 COMPARED = {"reread": ("status", "turns"), "reread-wording": ("repairs", "failure")}
 """Fields of a judgement that its raw replies determine, by the code of a difference. The wording of repairs
@@ -162,7 +163,9 @@ class EvidenceAudit:
 
     def _note_redactions(self, record: Conversation | Judgement, path: Path) -> None:
         if count := sum(call.redactions or 0 for call in record.calls):
-            self.findings.add("redacted", path, f"{count} credentials were removed from its replies", "calls")
+            self.findings.add(
+                "redacted", path, f"{counted(count, 'credential')} removed from its replies", "calls"
+            )
 
     def _check_against_suite(self, record: Conversation | Judgement, path: Path, stale: str) -> None:
         """Check that the record is of the current suite and its prompts; ``stale``: code if it is not."""

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from bench.records import Record
+from bench.tables import counted
 
 Severity = Literal["error", "warning", "note"]
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
@@ -153,4 +154,4 @@ def text_lines(report: AuditReport, *, most: int = 20) -> Iterable[str]:
         if count > most:
             yield f"{count - most} more of [{code}], {CODES[code][1]}: `--format json` lists them all"
     counts = ", ".join(f"{count} {severity}{'s'[: count != 1]}" for severity, count in report.counts.items())
-    yield f"{report.files} files: {counts}"
+    yield f"{counted(report.files, 'file')}: {counts}"

@@ -26,6 +26,7 @@ from bench.slugs import slug
 from bench.suites import Suite
 from bench.suites.languages import fallbacks
 from bench.suites.layers import CARRIERS, IMPORTED, is_private_layer, situation_files
+from bench.tables import counted
 
 
 @dataclass(frozen=True)
@@ -100,7 +101,7 @@ def _fault(tree: ResultsTree, suite: Suite, language: str, player: str) -> str:
             and (*cell, judge) not in done
         ]
         if lacking:
-            return f"{len(lacking)} judgements by {judge} missing"
+            return f"{counted(len(lacking), 'judgement')} by {judge} missing"
     return ""
 
 

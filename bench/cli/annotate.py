@@ -16,6 +16,7 @@ from bench.files import write_atomically
 from bench.foreign import Unreadable
 from bench.records import canonical
 from bench.suites.languages import known_language
+from bench.tables import counted
 from bench.toml_entries import unknown_name
 
 if TYPE_CHECKING:
@@ -159,7 +160,7 @@ def export(form: str, study: str, output: Path, private: bool, where: Places) ->
     write_atomically(output / "tasks.json", canonical(list(project.tasks)).encode())
     write_atomically(output / "interface.xml", project.interface.encode())
     write_atomically(output / "guideline.html", project.instruction.encode())
-    click.echo(f"{len(project.tasks)} tasks in {output}/tasks.json")
+    click.echo(f"{counted(len(project.tasks), 'task')} in {output}/tasks.json")
     click.echo("In a new Label Studio project, paste interface.xml under Settings, Labeling Interface, Code,")
     click.echo("and guideline.html under Settings, General, instructions. Then import tasks.json.")
 
@@ -202,7 +203,7 @@ def push(study: str, url: str, token_env: str, annotators: int, private: bool, w
 
     project = _project(study, private, where)
     pushed = LabelStudioServer(url, access_token(token_env)).push(project, annotators=annotators)
-    click.echo(f"project {pushed.project}: {pushed.sent} tasks sent, {pushed.known} already there")
+    click.echo(f"project {pushed.project}: {counted(pushed.sent, 'task')} sent, {pushed.known} already there")
 
 
 @annotate.command()

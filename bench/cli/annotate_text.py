@@ -12,7 +12,7 @@ import click
 
 from bench.cli.output import print_json
 from bench.foreign import MOST_PRINTED, problem_lines
-from bench.tables import printable, text_table
+from bench.tables import counted, printable, text_table
 
 if TYPE_CHECKING:
     from bench.annotate.merging import AnnotatorCounts, MergeReport
@@ -34,9 +34,9 @@ def print_import(study: str, reading: Reading, report: MergeReport | None) -> No
     if len(report.duplicates) > MOST_PRINTED:
         click.echo(f"... and {len(report.duplicates) - MOST_PRINTED} more", err=True)
     click.echo(
-        f"{len(reading.entries)} annotations of {reading.tasks} tasks or records: {report.added} new,"
-        f" {report.replaced} replaced, {report.unchanged} unchanged; {len(report.duplicates)} duplicates,"
-        f" {len(reading.problems)} problems"
+        f"{counted(len(reading.entries), 'annotation')} of {reading.tasks} tasks or records:"
+        f" {report.added} new, {report.replaced} replaced, {report.unchanged} unchanged;"
+        f" {counted(len(report.duplicates), 'duplicate')}, {counted(len(reading.problems), 'problem')}"
     )
     if reading.drafts:
         click.echo(f"{reading.drafts} unsubmitted drafts were left out")
@@ -64,7 +64,9 @@ def print_status(file: StudyFile, counts: Sequence[AnnotatorCounts], form: str) 
         print_json(study | {"items": len(file.items), "annotators": [asdict(row) for row in counts]})
         return
     drawn = f"drawn with seed {file.seed}" if file.origin is None else f"imported from {file.origin}"
-    click.echo(f"{file.study}: {len(file.items)} conversations of {file.suite} {file.language}, {drawn}")
+    click.echo(
+        f"{file.study}: {counted(len(file.items), 'conversation')} of {file.suite} {file.language}, {drawn}"
+    )
     print_counts(counts)
 
 

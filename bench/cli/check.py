@@ -9,6 +9,7 @@ import click
 
 from bench.cli.options import Places, places
 from bench.cli.output import listing, print_json
+from bench.tables import counted
 
 
 @click.command()
@@ -34,6 +35,6 @@ def check(form: str, where: Places) -> None:
             click.echo(fault.line())
         if report.unchecked:
             click.echo(f"Not checked: {report.unchecked}.")
-        click.echo(f"{report.files} files, {len(report.faults)} mistake{'s' * (len(report.faults) != 1)}")
+        click.echo(f"{counted(report.files, 'file')}, {counted(len(report.faults), 'mistake')}")
     if report.faults:
         sys.exit(1)

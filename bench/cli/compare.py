@@ -22,7 +22,7 @@ from bench.cli.options import (
 from bench.cli.output import listing, print_json
 from bench.records import Usage, canonical
 from bench.run.prices import Spending
-from bench.tables import dollars
+from bench.tables import counted, dollars
 
 if TYPE_CHECKING:
     from bench.boards.comparing import CompareJob
@@ -80,7 +80,7 @@ def compare(suite: str, reparse: bool, batch: bool, limits: Spending, where: Pla
         )
     if reparse:
         for name, (seen, changed) in report.reparsed.items():
-            click.echo(f"{name}: {seen} comparisons re-parsed, {changed} changed")
+            click.echo(f"{name}: {counted(seen, 'comparison')} re-parsed, {changed} changed")
         return
     if not report.planned_comparisons:
         click.echo(
@@ -89,8 +89,8 @@ def compare(suite: str, reparse: bool, batch: bool, limits: Spending, where: Pla
         )
         return
     click.echo(
-        f"{report.comparisons} comparisons ({report.comparisons_failed} failed in at least one order);"
-        f" {requests_line(report.stats)}"
+        f"{counted(report.comparisons, 'comparison')}"
+        f" ({report.comparisons_failed} failed in at least one order); {requests_line(report.stats)}"
     )
     if report.budget_reached:
         raise stopped_by_budget(report.stats)
@@ -148,11 +148,11 @@ def _plan_lines(plan: dict[str, Any]) -> list[str]:
 
     states = ", ".join(f"{count} {state}" for state, count in plan["comparisons"].items()) or "none yet"
     lines = [
-        f"{plan['suite']} {plan['language']}: {len(plan['players'])} players",
+        f"{plan['suite']} {plan['language']}: {counted(len(plan['players']), 'player')}",
         f"  comparisons: {states}; {plan['to_make']} to make",
     ]
     lines += [
-        f"  {player}: {count} conversations failed and cannot be compared"
+        f"  {player}: {counted(count, 'conversation')} failed and cannot be compared"
         for player, count in plan["unfinished"].items()
     ]
     if plan["left_failed"]:
@@ -165,7 +165,7 @@ def _plan_lines(plan: dict[str, Any]) -> list[str]:
         tokens = f"~{short(row['prompt_tokens'])} tokens in, ~{short(row['completion_tokens'])} out"
         price = "cost unknown" if row["cost"] is None else f"about {dollars(Decimal(row['cost']))}"
         silent = "" if row["with_reasoning"] else ", without reasoning, whose length is unknown"
-        lines.append(f"  judge {row['judge']}: {row['calls']:,} calls, {tokens}, {price}{silent}")
+        lines.append(f"  judge {row['judge']}: {counted(row['calls'], 'call')}, {tokens}, {price}{silent}")
     return lines
 
 

@@ -16,7 +16,7 @@ from bench.records import canonical
 from bench.results import ResultsTree
 from bench.results.comparisons import comparisons
 from bench.run.progress import short
-from bench.tables import csv_table, dollars, text_table
+from bench.tables import counted, csv_table, dollars, text_table
 
 _NAMES = [field.name for field in (*fields(Part), *fields(Took))]
 _TOTALS: dict[str, Callable[[Part], str]] = {
@@ -92,7 +92,7 @@ def _table(rows: Sequence[CostRow]) -> str:
         lines += ["\n", text_table([title, *heads], [[n, *_cells(t)] for n, t in sums.items()], left={0})]
     whole = total(rows)
     tokens = f"{short(whole.prompt_tokens)} tokens in, {short(whole.completion_tokens)} out"
-    lines += [f"\nTotal: {whole.calls:,} calls, {tokens}: {shown_cost(whole)}\n", *_notes(whole)]
+    lines += [f"\nTotal: {counted(whole.calls, 'call')}, {tokens}: {shown_cost(whole)}\n", *_notes(whole)]
     return "".join(lines)
 
 

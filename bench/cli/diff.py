@@ -17,7 +17,7 @@ from bench.cli.options import (
 )
 from bench.cli.output import listing
 from bench.errors import UserError
-from bench.tables import printable, shown, text_table
+from bench.tables import counted, printable, shown, text_table
 
 if TYPE_CHECKING:
     from bench.boards.diff import BoardDiff, Move, PlayerMove
@@ -148,7 +148,7 @@ def _player_line(change: PlayerChange) -> str:
     if change.change != "rerun":
         return f"{change.change.capitalize()}: {change.name}"
     reasons = "; ".join(f"{count} {REASONS[name]}" for name, count in change.reasons.items())
-    counts = f"{change.conversations} conversations, {change.judgements} judgements"
+    counts = f"{counted(change.conversations, 'conversation')}, {counted(change.judgements, 'judgement')}"
     return f"Rerun: {change.name}: {counts}" + (f" ({reasons})" if reasons else "")
 
 
@@ -187,7 +187,7 @@ def _moves_text(diff: BoardDiff) -> str:
     table = text_table(heads, [row(move) for move in diff.moves], left={0})
     notes = "".join(f"{cause}: {CAUSES[cause]}\n" for cause in used)
     about = "The columns on the right say why, in points, and in ranks in brackets."
-    return f"{table}{diff.unmoved} players did not move. {about}\n{notes}"
+    return f"{table}{counted(diff.unmoved, 'player')} did not move. {about}\n{notes}"
 
 
 def _move_text(move: Move | None) -> str:

@@ -13,6 +13,7 @@ from bench.cli.common import one_of
 from bench.cli.options import ONLY_LANGUAGE, Places, complete_suites, naming, places, private_option
 from bench.cli.output import form_of
 from bench.errors import UserError
+from bench.tables import counted
 
 if TYPE_CHECKING:
     from bench.results import ResultsTree
@@ -111,7 +112,7 @@ def export(
         click.echo(data, nl=False)
     else:
         write_atomically(output, data)
-        click.echo(f"{len(table)} rows in {output}")
+        click.echo(f"{counted(len(table), 'row')} in {output}")
 
 
 def _write_folder(
@@ -161,4 +162,4 @@ def _write_folder(
         files = every_eval_files(boards, title, catalog_of(where.models))
     for name, data in files.items():
         write_atomically(output / name, data)
-    click.echo(f"{len(files)} files in {output}")
+    click.echo(f"{counted(len(files), 'file')} in {output}")

@@ -15,6 +15,7 @@ from bench.cli.common import F, Suggesting, together
 from bench.cli.options import Places, places
 from bench.errors import UserError
 from bench.suites import suite_files
+from bench.tables import counted
 
 
 @click.group("import", cls=Suggesting)
@@ -87,8 +88,9 @@ def ping_pong_bench(
     for line in problem_lines(report.problems):
         click.echo(line, err=True)
     click.echo(
-        f"{report.players} players, {report.conversations} conversations, {report.judgements} judgements from"
-        f" {report.files} files ({report.written} records new or changed); {len(report.problems)} problems"
+        f"{counted(report.players, 'player')}, {counted(report.conversations, 'conversation')},"
+        f" {counted(report.judgements, 'judgement')} from {counted(report.files, 'file')}"
+        f" ({counted(report.written, 'record')} new or changed); {counted(len(report.problems), 'problem')}"
     )
     for suite in report.suites:
         click.echo(f"Show the board: `bench board {suite} --language {language}`")
@@ -160,7 +162,7 @@ def comparisons(
         suites=_suites(where),
         replace=replace,
     )
-    click.echo(f"{len(table.lines)} comparisons in {compared_folder(where.tree(), name)}")
+    click.echo(f"{counted(len(table.lines), 'comparison')} in {compared_folder(where.tree(), name)}")
     click.echo(f"Show the ratings: `bench rating {name}`")
 
 
@@ -239,7 +241,7 @@ def scores(
         suites=_suites(where),
         replace=replace,
     )
-    click.echo(f"{len(table.lines)} scores in {where.tree().table_folder(name)}")
+    click.echo(f"{counted(len(table.lines), 'score')} in {where.tree().table_folder(name)}")
     if table.missing or table.incomplete:
         click.echo(
             f"Missing judgements: {table.missing} (not every judge scored every player in every scene)."

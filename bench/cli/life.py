@@ -8,7 +8,7 @@ import click
 
 from bench.cli.common import together
 from bench.cli.options import ONLY_LANGUAGE, Places, complete_models, complete_suites, naming, places
-from bench.tables import printable
+from bench.tables import counted, printable
 
 _reasoned = together(
     naming("language", "l", ONLY_LANGUAGE),
@@ -19,7 +19,9 @@ _reasoned = together(
 
 def _report(suite: str, done: Any) -> None:
     for each in done:
-        click.echo(printable(f"{suite} {each.language}: {each.event.text} ({each.records} records)"))
+        click.echo(
+            printable(f"{suite} {each.language}: {each.event.text} ({counted(each.records, 'record')})")
+        )
     click.echo(f"Next: `bench board {suite} --write`, then `bench commit-results`.")
 
 

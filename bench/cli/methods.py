@@ -22,7 +22,7 @@ from bench.scores.rescore import Choices, RescoredRow, Span
 from bench.scores.robust import JudgesAs
 from bench.scores.separate import Separation, separation
 from bench.suites import Suite
-from bench.tables import WRITERS, Cell, csv_table, dollars, printable, shown, text_table
+from bench.tables import WRITERS, Cell, counted, csv_table, dollars, printable, shown, text_table
 
 COLUMNS = ("method", "player", "score", "rank", "paper_rank", "moved")
 
@@ -154,8 +154,8 @@ def designs(tree: ResultsTree, loaded: LoadedBoard, reach: str | None, form: str
         each = "every judge judges every scene" if not row.rotated else f"{row.per_scene} of them per scene"
         cost = "unknown" if row.cost is None else dollars(Decimal(row.cost))
         text += (
-            f"Cheapest for {reach}: {row.scenes} scenes and {row.judges} judges, {each}:"
-            f" {row.judge_calls:,} judgements, cost {cost}.\n"
+            f"Cheapest for {reach}: {counted(row.scenes, 'scene')} and {counted(row.judges, 'judge')},"
+            f" {each}: {counted(row.judge_calls, 'judgement')}, cost {cost}.\n"
         )
     elif made.goal is not None:
         text += f"Cheapest for {reach}: unknown, {made.reason}.\n"
@@ -210,7 +210,9 @@ def rescored_text(
         for row in made.rows
     ]
     judged = printable(", ".join(made.judges))
-    head = f"{made.suite}, {made.language}: re-scored on {made.scenes} scenes, judged by {judged}\n"
+    head = (
+        f"{made.suite}, {made.language}: re-scored on {counted(made.scenes, 'scene')}, judged by {judged}\n"
+    )
     note = "" if made.sample_unknown is None else f"Judges like these: unknown, {made.sample_unknown}.\n"
     return head + text_table([*heads, "Published #", "Published score"], cells, left={1}) + note
 

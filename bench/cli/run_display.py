@@ -20,7 +20,7 @@ from bench.results.facts import standing_out
 from bench.run.jobs import Job
 from bench.run.plan import Plan, estimate
 from bench.run.progress import Listener, RunReport, duration, money
-from bench.tables import dollars, printable
+from bench.tables import counted, dollars, printable
 
 PLAIN_SECONDS = 5.0
 """Between two plain lines."""
@@ -157,8 +157,8 @@ def states(plan: Plan) -> list[str]:
 def requests_line(stats: Stats) -> str:
     """What was asked of providers, and what it cost."""
     return (
-        f"{stats.sent} requests sent, {stats.retried} of them retries, {stats.cached} replies from cache;"
-        f" {money(stats)}"
+        f"{counted(stats.sent, 'request')} sent, {stats.retried} of them retries,"
+        f" {counted(stats.cached, 'reply', 'replies')} from cache; {money(stats)}"
     )
 
 
@@ -167,12 +167,12 @@ def print_report(report: RunReport) -> None:
     stats = report.stats
     unclear = f", {report.unclear} unclear" if report.unclear else ""
     click.echo(
-        f"{report.conversations} conversations ({report.conversations_failed} failed),"
-        f" {report.judgements} judgements ({report.judgements_failed} failed{unclear});"
+        f"{counted(report.conversations, 'conversation')} ({report.conversations_failed} failed),"
+        f" {counted(report.judgements, 'judgement')} ({report.judgements_failed} failed{unclear});"
         f" {requests_line(stats)}"
     )
     if report.re_asks:
-        click.echo(f"{report.re_asks} replies could not be used and were requested again.")
+        click.echo(f"Asked for again: {counted(report.re_asks, 'reply', 'replies')} that could not be used.")
     for (player, *_), facts in standing_out(report.tally).items():
         click.echo(facts.line(player))
 

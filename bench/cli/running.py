@@ -29,7 +29,7 @@ from bench.run.jobs import Job, Part, missing_keys, plan_suite
 from bench.run.plan import RoleCost, estimate
 from bench.run.prices import Spending
 from bench.run.progress import short
-from bench.tables import dollars, printable, text_table
+from bench.tables import counted, dollars, printable, text_table
 
 
 @click.command()
@@ -116,7 +116,7 @@ def _cost_lines(job: Job) -> Iterator[str]:
 def _total(costs: list[RoleCost]) -> str:
     known = sum((row.cost for row in costs if row.cost is not None), Decimal(0))
     unknown = sorted({row.model for row in costs if row.cost is None})
-    text = f"Total: {sum(row.calls for row in costs):,} calls, about {dollars(known)}"
+    text = f"Total: {counted(sum(row.calls for row in costs), 'call')}, about {dollars(known)}"
     return f"{text} plus calls to models without a price ({', '.join(unknown)})." if unknown else f"{text}."
 
 
@@ -163,7 +163,7 @@ def judge(suite: str, reparse: bool, batch: bool, limits: Spending, where: Place
         )
     if reparse:
         for name, (seen, changed) in report.reparsed.items():
-            click.echo(f"{name}: {seen} judgements re-parsed, {changed} changed")
+            click.echo(f"{name}: {counted(seen, 'judgement')} re-parsed, {changed} changed")
         if not any(seen for seen, _ in report.reparsed.values()):
             by = f" by {' or '.join(part['judges'])}" if part["judges"] else ""
             of = f" of {' or '.join(part['players'])}" if part["players"] else ""

@@ -11,6 +11,7 @@ from pydantic import BaseModel
 
 from bench.records import RECORD_TYPES, SCHEMA_VERSION
 from bench.schemas import json_schema
+from bench.tables import counted
 
 
 @cache
@@ -67,4 +68,4 @@ def schemas(output: str) -> None:
     every = all_schemas()
     for name, schema in every.items():
         write_atomically(Path(output) / f"{name}.schema.json", canonical(schema).encode())
-    click.echo(f"{len(every)} schemas in {output}")
+    click.echo(f"{counted(len(every), 'schema')} in {output}")

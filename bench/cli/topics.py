@@ -16,6 +16,7 @@ from bench.cli.options import Number, Places, complete_models, places, suite_opt
 from bench.cli.output import listing
 from bench.foreign import problem_lines
 from bench.records import canonical
+from bench.tables import counted
 from bench.topics import THRESHOLD
 
 if TYPE_CHECKING:
@@ -146,7 +147,7 @@ def topics(
     written = write_report(report, output, figures_of(report))
     as_json = canonical(report.model_dump(mode="json", exclude_none=True)) if form == "json" else ""
     click.echo(as_json or _text(report), nl=False)
-    click.echo(f"written: {len(written.files)} files in {output}", err=form == "json")
+    click.echo(f"written: {counted(len(written.files), 'file')} in {output}", err=form == "json")
     for path in written.kept:
         click.echo(f"kept unchanged, since you may have edited it: {path}", err=True)
     if ended is not None:

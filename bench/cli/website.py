@@ -8,6 +8,7 @@ import click
 
 from bench.cli.common import Suggesting, whole_number
 from bench.cli.options import Places, places, private_option
+from bench.tables import counted
 
 OUTPUT = click.option(
     "--output", "-o", default="build/site", show_default=True, metavar="DIR", help="Folder of the site."
@@ -51,8 +52,8 @@ def build(output: str, site_url: str, source_url: str, private: bool, where: Pla
         source_url=source_url,
     )
     click.echo(
-        f"{report.pages} pages ({report.conversations} conversations) in {report.seconds:.1f} s:"
-        f" {report.written} files written, {report.removed} removed"
+        f"{counted(report.pages, 'page')} ({counted(report.conversations, 'conversation')}) in"
+        f" {report.seconds:.1f} s: {counted(report.written, 'file')} written, {report.removed} removed"
     )
     click.echo(f"Open {report.index.resolve().as_uri()}, or run `bench site serve`.")
 
@@ -69,7 +70,8 @@ def index(output: str, where: Places) -> None:
 
     report = index_talks(where.results, Path(output))
     click.echo(
-        f"{report.conversations} conversations indexed in {report.seconds:.1f} s, {report.size / 1e6:.1f} MB"
+        f"{counted(report.conversations, 'conversation')} indexed in {report.seconds:.1f} s,"
+        f" {report.size / 1e6:.1f} MB"
         + (f"; of {report.cut} long ones only the beginning" if report.cut else "")
     )
 

@@ -24,6 +24,7 @@ from bench.protocols.verdicts import Reading, ReadVerdict
 from bench.records import Cell, Conversation, Criterion, JudgeMode, Message, Role
 from bench.replies import Utterance, utterance, verdict
 from bench.replies.flaws import FLAWS
+from bench.tables import counted
 from bench.toml_entries import Entry
 
 FLAW_TOKENS = 25
@@ -60,7 +61,7 @@ class PingPongV2(CardProtocol):
             turns = self.suite.turns_of(situation)
             if len(situation.messages) < turns:
                 raise CatalogError(
-                    f"{name} has {len(situation.messages)} messages for {turns} turns",
+                    f"{name} has {counted(len(situation.messages), 'message')} for {counted(turns, 'turn')}",
                     where=f"suite {self.suite.id}: languages.{self.language}.situations",
                     hint="With scripted = true, list one message for each turn, or lower max_turns.",
                 )

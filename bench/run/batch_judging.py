@@ -23,7 +23,7 @@ from bench.run.loop import run_async
 from bench.run.plan import Plan
 from bench.run.prices import Spending
 from bench.run.progress import Listener, RunReport
-from bench.tables import dollars
+from bench.tables import counted, dollars
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class Batching:
         unknown = f" and {collected.unpriced} of unknown price" if collected.unpriced else ""
         missing = f", {collected.missing} missing" if collected.missing else ""
         self.listener.batches_collected(
-            f"batches: {collected.answers} answers, {collected.declined} declined{missing};"
+            f"batches: {counted(collected.answers, 'answer')}, {collected.declined} declined{missing};"
             f" {dollars(collected.cost)}{unknown}"
         )
         report.unanswered = list(collected.unanswered.values())
@@ -131,7 +131,7 @@ class Batching:
         estimate = sum((want.cost or Decimal(0) for want in wants), Decimal(0))
         if estimate > self.limits.max_cost:
             raise UserError(
-                f"--max-cost is below the estimated cost of {len(wants)} requests in batches,"
+                f"--max-cost is below the estimated cost of {counted(len(wants), 'request')} in batches,"
                 f" {dollars(estimate)}",
                 hint="Raise it, or judge a part: --player, --language, --shard.",
             )

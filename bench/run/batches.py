@@ -35,6 +35,7 @@ from bench.protocols.calls import Ask
 from bench.records import Usage
 from bench.run.batch_results import BatchResults
 from bench.run.plan import Plan, reasoning_each
+from bench.tables import counted
 
 MOST_LINES = 50_000
 MOST_BYTES = 190_000_000
@@ -215,7 +216,9 @@ class Batcher:
                 if view is None:
                     view = await self._created(api, state)
                 state = self._states.write(state.model_copy(update={"batch_id": view.id}))
-                self._say(f"batch {view.id}: {len(state.keys)} requests to {state.model} submitted")
+                self._say(
+                    f"batch {view.id}: {counted(len(state.keys), 'request')} to {state.model} submitted"
+                )
             except BatchTrouble as trouble:
                 await self._wait_after(trouble, state)
         self._troubles = 0

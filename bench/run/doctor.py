@@ -16,6 +16,7 @@ from bench.chat.listing import models_of_server
 from bench.chat.secrets import Environment
 from bench.errors import UserError
 from bench.local.gguf import available_memory
+from bench.tables import counted
 from bench.toml_entries import fits_header
 
 SECONDS = 5.0
@@ -51,7 +52,7 @@ def examine(models: Path, results: Path, cache: Path, *, online: bool = True) ->
     except UserError as error:
         checks.append(Check("broken", "models.toml", error.line()))
     else:
-        checks.append(Check("ok", "models.toml", f"{len(catalog.models)} models"))
+        checks.append(Check("ok", "models.toml", f"{counted(len(catalog.models), 'model')}"))
         checks += _keys(catalog)
         checks += _model_files(catalog)
         checks += _providers(catalog) if online else []
@@ -98,7 +99,7 @@ def _providers(catalog: Catalog) -> list[Check]:
             names = models_of_server(provider.base_url.rstrip("/"), key, SECONDS)
         except UserError as error:
             return Check("missing", f"provider {name}", error.what)
-        return Check("ok", f"provider {name}", f"answers, and offers {len(names)} models")
+        return Check("ok", f"provider {name}", f"answers, and offers {counted(len(names), 'model')}")
 
     with ThreadPoolExecutor(8) as pool:
         return [check for check in pool.map(asked, catalog.providers.items()) if check is not None]

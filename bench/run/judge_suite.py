@@ -15,6 +15,7 @@ from bench.run.prices import Spending, check_prices
 from bench.run.progress import Listener, RunReport
 from bench.run.shards import Shard
 from bench.suites.layers import Prompts
+from bench.tables import counted
 
 
 def judge_suite(
@@ -87,8 +88,8 @@ def mention_pending(folder: Path | None, name: str, command: str, listener: List
     count = sum(1 for _ in pending_files(folder, name)) if folder else 0
     if count:
         listener.warning(
-            f"{count} batches have not been collected; their requests are now made, and paid for, again."
-            f" `{command}` would collect them."
+            f"{counted(count, 'batch', 'batches')} not collected yet, so requests are now made, and paid for,"
+            f" again. `{command}` would collect the answers."
         )
 
 

@@ -12,7 +12,7 @@ from bench.records import Conversation, Judgement
 from bench.results.comparison_records import Comparison
 from bench.results.facts import Tally, count_calls
 from bench.run.jobs import Job
-from bench.tables import dollars
+from bench.tables import counted, dollars
 
 
 @dataclass
@@ -142,7 +142,7 @@ class Listener:
 def money(stats: Stats) -> str:
     """The cost so far, and whether calls are missing from it."""
     if stats.unpriced:
-        return f"{dollars(stats.cost)} and {stats.unpriced} calls of unknown price"
+        return f"{dollars(stats.cost)} and {counted(stats.unpriced, 'call')} of unknown price"
     return dollars(stats.cost)
 
 

@@ -24,6 +24,7 @@ from bench.scores.long_talks import LongTalk, long_talks
 from bench.scores.probes import ProbeRates, probe_rates
 from bench.scores.standing import RobustScore, RobustSummary, robust_records
 from bench.scores.weights import CUSTOM, EQUAL, Weights, checked_weights, standard_weightings
+from bench.tables import counted
 
 RESAMPLES = 1000
 SEED = 0
@@ -155,8 +156,9 @@ class StaleEvidence(Record):
             return unknown
         cost = "an unknown sum: a price is missing" if self.cost is None else f"about ${self.cost}"
         known = (
-            f"{self.conversations} conversations and {self.judgements} judgements are out of date: the"
-            f" suite's version, prompts, parameters or models have changed since. Redoing them costs {cost}."
+            f"{counted(self.conversations, 'conversation')} and {counted(self.judgements, 'judgement')} are"
+            " out of date: the suite's version, prompts, parameters or models have changed since."
+            f" Redoing them costs {cost}."
         )
         return f"{known} {unknown}".rstrip()
 

@@ -6,7 +6,7 @@ from bench.records import canonical
 from bench.scores.board import OWN_KEYS, PROBE_KEYS, Board, BoardRow
 from bench.scores.robust import JudgesAs
 from bench.scores.standing import RobustSummary
-from bench.tables import UNKNOWN, Cell, TableWriter, csv_table, shown, text_table
+from bench.tables import UNKNOWN, Cell, TableWriter, counted, csv_table, shown, text_table
 
 CSV_COLUMNS = (
     "rank",
@@ -142,7 +142,7 @@ def separates(robust: RobustSummary, judges_as: JudgesAs | None = None) -> str:
     view = robust.view(judges_as)
     if view.separability is None:
         return ""
-    pairs = "1 pair" if robust.pairs == 1 else f"{robust.pairs} pairs"
+    pairs = counted(robust.pairs, "pair")
     text = f"The data separate {round(view.separability * robust.pairs)} of {pairs} of players."
     if view.detectable_difference is not None:
         text += (

@@ -10,7 +10,8 @@ from typing import Any, Literal
 from bench.records import Conversation, Judgement, numbered
 from bench.scores.rules import Dispute, Standing, criterion_means, dispute_of, final_score, standing_of
 from bench.site.paths import scene_name
-from bench.site.text import counted, cut
+from bench.site.text import cut
+from bench.tables import counted
 
 State = Literal["scored", "refused", "unjudged", "failed"]
 

@@ -9,8 +9,8 @@ from bench.boards.past import Place
 from bench.site.context import BoardContext
 from bench.site.project import FeedEntry
 from bench.site.shell import Page
-from bench.site.text import counted, plain
-from bench.tables import shown
+from bench.site.text import plain
+from bench.tables import counted, shown
 
 SHOWN = 10
 """Moved or added players that an entry names."""

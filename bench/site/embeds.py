@@ -12,7 +12,8 @@ from rich.cells import cell_len
 
 from bench.scores.board import BoardRow
 from bench.site.context import BoardContext
-from bench.site.text import counted, plain
+from bench.site.text import plain
+from bench.tables import counted
 
 STYLE = (
     ":root{color-scheme:light dark}body{font:14px/1.5 system-ui,sans-serif;margin:8px;"

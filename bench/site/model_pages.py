@@ -14,8 +14,8 @@ from bench.site.change_pages import rerun_words
 from bench.site.context import BoardContext
 from bench.site.paths import Links
 from bench.site.shell import Page
-from bench.site.text import counted
 from bench.suites.languages import language_name
+from bench.tables import counted
 
 FEWEST = 3
 """Fewest players that two boards must have in common for their orders to be put beside each other."""

@@ -12,7 +12,7 @@ from bench.site.cells import CellSummary
 from bench.site.context import BoardContext, Named
 from bench.site.evidence import Difficulty, SideMean
 from bench.site.shell import Page
-from bench.site.text import counted
+from bench.tables import counted
 
 SHOWN = 5
 """Most scenes to list as the hardest and as the easiest."""

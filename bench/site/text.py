@@ -133,11 +133,6 @@ def plain(text: str, limit: int = 200) -> str:
     return _HIDDEN.sub(lambda m: "".join(f"⟨U+{ord(c):04X}⟩" for c in m.group()), line)
 
 
-def counted(count: int, noun: str) -> str:
-    """A number of things, such as ``1 player``."""
-    return f"{count} {noun}{'' if count == 1 else 's'}"
-
-
 def words(text: str) -> str:
     """``text`` on one line without its hidden characters, which would part a word or join two."""
     return " ".join(_HIDDEN.sub("", text).split())

@@ -23,6 +23,7 @@ from bench.suites.layers import (
     in_layers,
     private_layer,
 )
+from bench.tables import counted
 from bench.toml_entries import Entry, check_known, entry_from, toml_value, unknown_name
 
 UNFINISHED = "TODO"
@@ -174,10 +175,6 @@ def _templates(new: NewSuite, layers: Sequence[Path]) -> str:
     return f"templates-{max(numbers)}" if numbers else ""
 
 
-def _counted(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
-
-
 def _suite_text(
     new: NewSuite, language: str, situations: tuple[str, ...], asking: str, templates: str
 ) -> str:
@@ -185,8 +182,8 @@ def _suite_text(
     count = len(new.characters) * len(situations)
     head: dict[str, object] = {
         "title": title,
-        "description": f"{_counted(len(new.characters), 'character')},"
-        f" {_counted(len(situations), 'situation')}: {_counted(count, 'conversation')} a player.",
+        "description": f"{counted(len(new.characters), 'character')},"
+        f" {counted(len(situations), 'situation')}: {counted(count, 'conversation')} a player.",
         "version": "1",
         "templates": templates,
         "greeting": "first_message" if new.greeting else "",

@@ -60,9 +60,8 @@ def test_from_a_sample_to_a_summary(tmp_path: Path) -> None:
         *("--study", "first"),
     )
     output = ok(ended)
-    assert (
-        "3 annotations of 3 tasks or records: 3 new, 0 replaced, 0 unchanged; 0 duplicates, 1 problems"
-        in (output)
+    assert "3 annotations of 3 tasks or records: 3 new, 0 replaced, 0 unchanged; 0 duplicates, 1 problem" in (
+        output
     )
     assert "not a task of study first" in output
     assert [line.split() for line in output.splitlines()[-3:]] == [

@@ -117,7 +117,7 @@ def test_all_that_three_people_said_comes_back_by_pull(place: Place, annotated: 
     output = place.bench("pull")
     assert "16 annotations of 6 tasks" in output
     assert "15 new, 0 replaced" in output
-    assert "1 duplicates, 0 problems" in output
+    assert "1 duplicate, 0 problems" in output
     assert "annotator-2 annotated item" in output
     items = [item.item for item in place.study.items]
     anna, boris, clara = place.said().values()

@@ -110,7 +110,7 @@ def test_a_missing_file_alone_is_made_again(bench: Bench, ran: Tiny, server: Scr
     before = bytes_below(ran.tree.root)
     ran.tree.judgement_path(ran.cell(), "strict").unlink()
     ended = bench("run", "tiny", "--no-cache", *ran.options())
-    assert "0 conversations (0 failed), 1 judgements" in ended.out
+    assert "0 conversations (0 failed), 1 judgement" in ended.out
     assert server.count == ALL + 1
     assert set(bytes_below(ran.tree.root)) == set(before)
 

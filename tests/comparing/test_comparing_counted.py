@@ -165,7 +165,7 @@ def test_an_edited_margin_is_found_and_reparsing_restores_it(tiny: Tiny) -> None
     path = comparison_path(tiny.tree, record)
     path.write_text(canonical(edited.plain()), encoding="utf-8")
     assert found(tiny, "error") == {"reread"}
-    assert "1 comparisons re-parsed, 1 changed" in invoke(tiny, "compare", "tiny", "--reparse")
+    assert "1 comparison re-parsed, 1 changed" in invoke(tiny, "compare", "tiny", "--reparse")
     assert next(comparisons(tiny.tree, "tiny", "en")) == record
 
 

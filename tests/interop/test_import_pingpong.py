@@ -255,7 +255,7 @@ def test_the_command_reports_counts_and_problems(tmp_path: Path) -> None:
     words = ["import", "ping-pong-bench", str(folder), "--language", "en", *tiny.options()]
     done = CliRunner().invoke(cli, words)
     assert done.exit_code == 0
-    assert "1 players, 2 conversations, 4 judgements from 2 files" in done.stdout
+    assert "1 player, 2 conversations, 4 judgements from 2 files" in done.stdout
     assert "broken.json: is incomplete" in done.stderr
 
 

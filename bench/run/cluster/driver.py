@@ -31,6 +31,7 @@ from bench.run.jobs import Job, models_called
 from bench.run.plan import CellWork
 from bench.run.progress import Listener, RunReport
 from bench.run.storage import TreeStorage
+from bench.tables import counted
 
 CONNECT_SECONDS = 15
 POLL_SECONDS = 0.02
@@ -56,7 +57,9 @@ def execute_on_cluster(
     if not work:
         return
     with Cluster(address) as cluster:
-        listener.warning(f"{len(cluster.addresses)} workers, {cluster.threads()} cells at once")
+        listener.warning(
+            f"{counted(len(cluster.addresses), 'worker')}, {counted(cluster.threads(), 'cell')} at once"
+        )
         listener.started(report)
         try:
             for job in work:

@@ -270,4 +270,4 @@ def test_ordinary_judging_says_that_batches_are_under_way(
     with monkeypatch.context() as patch:
         patch.setattr(BatchApi, "retrieve", killing(BatchApi, "retrieve", False, [1]))
         assert bench("judge", "tiny", *POLL, *talked.options()).status != 0
-    assert "1 batches have not been collected" in bench("judge", "tiny", *talked.options()).err
+    assert "1 batch not collected yet" in bench("judge", "tiny", *talked.options()).err
