@@ -13,7 +13,7 @@ from bench.records import Call, Cell, Conversation, Role, Scene, Usage, sealed
 from bench.results.facts import CallFacts, Tally, count_calls, standing_out
 from tests.cli.conftest import Bench
 from tests.scripted_server import Answer, ScriptedServer, Seen, completion, plausible
-from tests.tiny import Tiny
+from tests.tiny import Tiny, edit
 
 ROLES: tuple[Role, ...] = ("player", "interrogator")
 CELL = Cell(
@@ -121,6 +121,7 @@ def test_what_stands_out_is_counted_everywhere(
 ) -> None:
     kinds = [KINDS[name] for name in names]
     answers(server, *kinds)
+    edit(tiny.models, "max_concurrent = 4", "max_concurrent = 1")  # else chance says whose reply is second
     ended = bench("run", "tiny", *tiny.options())
     assert ended.status == 0
     (row,) = json.loads(bench("board", "tiny", "--write", "--format", "json", *tiny.options()).out)["rows"]
