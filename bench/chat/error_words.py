@@ -24,46 +24,47 @@ FILTER_CODES = Later(
 FILTER_WORDS = Later(
     r"content exists risk|high risk\b|inappropriate (content|input|output)|content management polic"
     r"|(content|usage|safety|acceptable use|moderation)[ _-]?polic(y|ies)[ _-]?(violation|reject|block)"
-    r"|violat\w*\b[^.]{0,40}\b(polic|guideline|terms of)|against [^.]{0,30}(polic|guideline)"
+    r"|violat\w{0,20}\b[^.]{0,40}\b(polic|guideline|terms of)|against [^.]{0,30}(polic|guideline)"
     r"|flagged (as|for|by|because|due|this|the|your)|(was|been|is|got) flagged"
-    r"|(block|filter|reject|refus|stopp|intercept|censor|deni|declin)\w*\b[^.]{0,40}"
-    r"\b(safety|filter(s|ing)?|moderation|(content|usage) polic\w+|guardrails?|sensitive|risk control"
+    r"|(block|filter|reject|refus|stopp|intercept|censor|deni|declin)\w{0,20}\b[^.]{0,40}"
+    r"\b(safety|filter(s|ing)?|moderation|(content|usage) polic\w{1,20}|guardrails?|sensitive|risk control"
     r"|content security|recitation)\b"
-    r"|(safety|filter|filtering|moderation|guardrail\w*)\b[^.]{0,40}\b(block|reject|refus|trigger"
+    r"|(safety|filter|filtering|moderation|guardrail\w{0,20})\b[^.]{0,40}\b(block|reject|refus|trigger"
     r"|interven|flag)|\bguardrail( checks?\b[^.]{0,40}\bfailed|\Z)"
     r"|(safety|moderation) check\b[^.]{0,20}\bfail|content that is not (allowed|permitted)"
-    r"|(trigger|fail)\w*\b[^.]{0,30}\b(content filter|safety|moderation|guardrail|content polic|inspection)"
+    r"|(trigger|fail)\w{0,20}\b[^.]{0,30}\b(content filter|safety|moderation|guardrail"
+    r"|content polic|inspection)"
     r"|responsible ?ai\b|responsibleaipolicyviolation|data_?inspection_?failed"
     r"|content_policy_violation|sensitive (word|content|information|topic|material)|new_sensitive"
     r"|\b(unsafe|harmful|offensive|objectionable|sensitive|nsfw|toxic|inappropriate|risky|non-?compliant)[ -]"
-    r"(\w+ ){0,2}(content|text|words?|terms?|language|information|material|topics?|data|prompt|input"
+    r"(\w{1,20} ){0,2}(content|text|words?|terms?|language|information|material|topics?|data|prompt|input"
     r"|output|messages?)\b|\bviolation information\b"
     r"|\b(content|text|prompt|input|output|answer|message)\b[^.]{0,20}\bis (sensitive|illegal|prohibited)\b"
-    r"|(hit|violat|trigger)\w* [^.]{0,20}\bsecurity polic"
+    r"|(hit|violat|trigger)\w{0,20} [^.]{0,20}\bsecurity polic"
     r"|\b(prohibited|illegal|forbidden|disallowed|restricted|banned|explicit|sexual|risky?) (content"
     r"|words?|terms|topics?"
     r"|material)\b|\b(may be|is|was|were|deemed|considered|found|detected|classified|identified"
     r"|marked|judged|potentially|possibly)( as| to be)?"
     r"( potentially)? (unsafe|harmful|toxic|nsfw|inappropriate|offensive|high.risk)\b|jail ?break"
     r"|content polic(y|ies)\b|content (restriction|guideline)|moderation failed|hate speech|self.harm"
-    r"|\bprofan|\bspii\b|\binfringement\b|ethic\w* filter|(?<!not )for safety reasons"
+    r"|\bprofan|\bspii\b|\binfringement\b|ethic\w{0,20} filter|(?<!not )for safety reasons"
     r"|blocked by (your |our |the |a )?polic"
     r"|\bobscen|\bviolen(t|ce)\b|content\b[^.]{0,40}\bnot (allowed|permitted)\b"
     r"|blocked (input|output|prompt|response|content)\b|(input|output|prompt|response|content) blocked"
-    r"|\b(\w+_)?unsafe_|prompt[ _]injection|\bcsam\b|policy violation detected"
+    r"|\b(\w{1,20}_)?unsafe_|prompt[ _]injection|\bcsam\b|policy violation detected"
     r"|block(ed)?[ _](for )?reason|finish[ _]reason\W{1,4}(safety|content_?filter)"
     r"|(prompt|input|output|response|completion|answer|text|message)\b[^.]{0,20}"
     r"\b(is|was|been|got) (blocked|filtered|censored|moderated)"
-    r"|not (pass|comply)\w*\b[^.]{0,40}(review|moderation|inspection|safety|polic)"
+    r"|not (pass|comply)\w{0,20}\b[^.]{0,40}(review|moderation|inspection|safety|polic)"
     r"|content\b[^.]{0,30}\b(is|was|been) (blocked|filtered|censored|prohibited)|prohibited_content"
     r"|敏感|不安全|违规|违法|违禁|法律法规|违反[^。]{0,6}法律|涉嫌|审[核查](不|未|失败)|未(能)?通过[^。]{0,6}审[核查]|内容安全|安全策略|风控|不合规|不当内容"
     r"|屏蔽|策略阻止|拦截|過濾|过滤|不當|審査|不適切|有害|禁止されている内容|ポリシー(に)?違反|安全上の理由"
     r"|부적절|유해|(콘텐츠|안전) (필터|정책)"
-    r"|недопустим\w* (содерж|контент)|не прош\w+ модерац|фильтр\w* (безопасн|контент)"
-    r"|нарушает (правила|политику)|запрещ[её]нн\w* (содерж|контент|тем)"
-    r"|(заблокирован|отклон[её]н)\w*[^.]{0,30}(фильтр|модерац|цензор|безопасност)|contenu inapproprié"
+    r"|недопустим\w{0,20} (содерж|контент)|не прош\w{1,20} модерац|фильтр\w{0,20} (безопасн|контент)"
+    r"|нарушает (правила|политику)|запрещ[её]нн\w{0,20} (содерж|контент|тем)"
+    r"|(заблокирован|отклон[её]н)\w{0,20}[^.]{0,30}(фильтр|модерац|цензор|безопасност)|contenu inapproprié"
     r"|pol[ií]tica de conten|contenido (inapropiado|prohibido)|inhaltsfilter|inhaltsrichtlinie"
-    r"|(bloqué|bloquead|blockiert|gesperrt)\w*[^.]{0,30}(filtr|filter|sécurité|seguridad|richtlinie|polít|politi)"
+    r"|(bloqué|bloquead|blockiert|gesperrt)\w{0,20}[^.]{0,30}(filtr|filter|sécurité|seguridad|richtlinie|polít|politi)"
     r"|filtre de (sécurité|contenu)|filtro de (contenido|conteúdo|seguridad)"
 )
 _FORM_WORDS = Later(
@@ -72,6 +73,15 @@ _FORM_WORDS = Later(
 )
 _SURE_WORDS = Later(r"filter|moderat|guardrail|safety|sensitive|flagged|inappropriate|harmful")
 """About the form of the request, unless a sure word says that it is about a filter."""
+_OUTAGE = Later(
+    r"unavailable|time(d |-)?out|overloaded|connection (error|reset|refused)|did not run"
+    r"|(fail\w{0,20}|unable|error) (to )?(run|call|reach|connect|load)"
+)
+"""About a filter: it did not run."""
+ACCESS_WORDS = Later(
+    r"\b(no|insufficient) permissions?\b|(access|permission)[ _]denied|\bnot authorized\b|accessdenied|无权",
+    re.IGNORECASE,
+)
 ACCOUNT_WORDS = Later(
     r"\b(account|organi[sz]ation|api key|project|workspace|user id|ip( address)?)\b[^.]{0,40}"
     r"\b(flagged|suspend|block|bann|disabl|deactivat|restrict|terminat|locked|must be verified)"
@@ -82,22 +92,23 @@ ACCOUNT_WORDS = Later(
 )
 """About the user's account or place, not about this request."""
 LENGTH_CODES = Later(
-    r"context_(length|window|limit|size|overflow)|(string|array)_above_max|(request|input|payload"
+    r"context_(length|window|limit|size|overflow)|(string|array)_above_max|string_too_long|(request|input|payload"
     r"|content|prompt)_too_l"
     r"|exceed_context|tokens?_too_long|max_(context|prompt|input)|entity_too_large|tokens?_limit_(exceed|reach)|\b(1261|1039|10907)\b"
     # the numbers: Zhipu, MiniMax, iFlytek
 )
 LENGTH_WORDS = Later(
     r"maximum (context|prompt|input|sequence|model) length|context (length|window|size|limit|overflow)"
-    r"|max(imum)?[ _](context|model|seq\w*|prompt|input|position)\w*[ _]?(len|size|token|limit)"
+    r"|max(imum)?[ _](context|model|seq\w{0,20}|prompt|input|position)\w{0,20}[ _]?(len|size|token|limit)"
     r"|(prompt|input|inputs|request|messages?|text|content|query|conversation|payload|body|string|history)\b"
     r"[^.]{0,30}\btoo (long|large|big)\b|too many (input |prompt |total )?tokens"
     r"|reduce (the length|your prompt|your input)"
     r"|(prompt|input|context|request|messages?)_too_(long|large)|context_(length|window)_exceed"
-    r"|(token|character)s?\b[^.]{0,40}\bexceed|exceed\w*\b[^.]{0,60}\b(tokens?|context|characters|input"
+    r"|(token|character)s?\b[^.]{0,40}\bexceed|exceed\w{0,20}\b[^.]{0,60}\b(tokens?|context|characters|input"
     r"|prompt)\b"
     r"|(input|prompt|messages|text)\b[^.]{0,20}\bexceeds?\b|tokens\b[^.]{0,20}\blarger than"
     r"|(longer|larger) than the (model|maximum|context)|input length|contextwindowexceeded"
+    r"|max(imum)? (input )?length of (the )?(current |all )?(question|input|prompt|message)"
     r"|payload size exceeds|(request|entity) (entity )?too large"
     r"|(?<!output )(?<!completion )(?<!stop )(?<!stop_)(?<!thinking )tokens\b[^.]{0,20}"
     r"\b(must|should|can) (be )?"
@@ -105,10 +116,10 @@ LENGTH_WORDS = Later(
     r"|tokens?\b[^.]{0,30}\bonly supports\b|tokens, but the\b[^.]{0,30}\bcontext"
     r"|max_tokens must be at least 1, got -"  # what the input leaves of the context
     r"|must have less than \d+ tokens|`inputs` tokens|tokens\b[^.]{0,40}\btoo large|max input characters"
-    r"|слишком (длинн|больш)|превыша\w*[^.]{0,30}(длин|лимит|контекст|максимал)|長すぎ|上限を超え"
-    r"|\bzu lang\b|überschreit\w*[^.]{0,30}(limit|länge|kontext)|(길이|토큰|컨텍스트)[^.]{0,20}초과"
+    r"|слишком (длинн|больш)|превыша\w{0,20}[^.]{0,30}(длин|лимит|контекст|максимал)|長すぎ|上限を超え"
+    r"|\bzu lang\b|überschreit\w{0,20}[^.]{0,30}(limit|länge|kontext)|(길이|토큰|컨텍스트)[^.]{0,20}초과"
     r"|너무 (길|깁)"
-    r"|(dépasse|excède|supera|excede|ultrapassa)\w*[^.]{0,20}(longueur|longitud|comprimento|contexte?o?\b)"
+    r"|(dépasse|excède|supera|excede|ultrapassa)\w{0,20}[^.]{0,20}(longueur|longitud|comprimento|contexte?o?\b)"
     r"|超长|过长|太长|长度[^。]{0,12}(超|限制|上限)|超[出过][^。]{0,12}(长度|上下文|token|限制)"
     r"|token(?![^。]{0,12}(期|时|時|余额|令牌|失效))[^。]{0,12}(超|上限)"
 )
@@ -132,7 +143,8 @@ CREDIT_WORDS = Later(
     re.IGNORECASE,
 )
 KEY_WORDS = Later(
-    r"api[ _-]?key (is |has )?(not valid|invalid|expired)|(invalid|incorrect|expired|unknown) api[ _-]?key"
+    r"api[ _-]?key (is |has )?(not valid|invalid|expired)"
+    r"|(invalid|incorrect|expired|unknown|missing|no)[ _-]?api[ _-]?key"
     r"|(access|api) token (is )?(invalid|expired)|身份验证失败",
     re.IGNORECASE,
 )
@@ -143,7 +155,7 @@ MODEL_WORDS = Later(
     r"|requested model\b.{0,60}not supported|model_not_(supported|available)"
     r"|\bmodel identifier is invalid|\bunable to access (\S+ )?model\b|model ID \S+ with on-demand throughput"
     r"|\bmodel\b[\s\w\"'`/.:-]{0,60}\b(is|was|has been) "
-    r"(deprecated|decommissioned|retired|discontinued|no longer)",
+    r"(deprecated|decommissioned|retired|removed|discontinued|no longer)",
     re.IGNORECASE,
 )
 """About the model's id, with a status that says nothing."""
@@ -154,6 +166,7 @@ ADDRESS_WORDS = Later(
 THROTTLE_WORDS = Later(
     r"rate.?limit|too many (concurrent )?requests|throttl|please wait before"
     r"|(tokens?|requests?) per (minute|second|hour|day)|\bqps\b|limit ?exceeded\b"
+    r"|\brequest limit (is |was )?reached"
     r"|限流|限频|频率(过|超)|并发数?(过|超)",
     re.IGNORECASE,
 )
@@ -163,7 +176,8 @@ BROKEN_WORDS = Later(
     r"|\b(is|are|was|currently|server|model) (overloaded|at capacity|busy)|capacity (temporarily )?exceeded"
     r"|(temporarily|service|server) unavailable|\binternal (server )?error\b"
     r"|(try|retry) again (later|shortly)"
-    r"|timed out|deadline exceeded|out of memory|cuda error|upstream (connect|error|request)"
+    r"|timed out|worker timeout|(request|generation) was aborted"
+    r"|deadline exceeded|out of memory|cuda error|upstream (connect|error|request)"
     r"|connection (error|reset|refused)|unexpected eof|broken pipe|worker (has )?(died|crashed)"
     r"|繁忙|过载|稍[后後候]再?[重试試]|попробуйте (ещё раз |снова )?позже|временно недоступ",
     re.IGNORECASE,
@@ -177,7 +191,7 @@ ECHO = Later(
 UNUSABLE_CODES = Later(r"json_validate_failed|tool_use_failed|output_parse_failed")
 """The provider could not use what the model wrote. Another sample may do."""
 ANSWER_WORDS = Later(
-    r"\b(output|response|completion|answer|candidate|generat\w*|reply|produced)\b|输出|生成|\b(1027|10014)\b"
+    r"\b(output|response|completion|answer|candidate|generat\w{0,20}|reply|produced)\b|输出|生成|\b(1027|10014)\b"
 )
 BLOCKED_ANSWER = Later(r"\bblocked (output|response|completion|answer)\b")
 INPUT_WORDS = Later(r"\b(input|prompt|your|request|query|question)\b|输入|提示|\b1026\b")
@@ -202,7 +216,7 @@ def content_kind(status: int, codes: str, said: str) -> Literal["content_filter"
     if status == 451 or FILTER_CODES.search(names):
         return "content_filter"
     form = _FORM_WORDS.search(text) and not _SURE_WORDS.search(text)
-    if FILTER_WORDS.search(text) and not ACCOUNT_WORDS.search(text) and not form:
+    if FILTER_WORDS.search(text) and not form and not ACCOUNT_WORDS.search(text) and not _OUTAGE.search(text):
         return "content_filter"
     if status == 413 or LENGTH_CODES.search(names):
         return "too_long"

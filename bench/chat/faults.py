@@ -10,6 +10,7 @@ from typing import Literal
 from bench.catalog import Catalog
 from bench.chat.endings import ErrorKind, ending_of, word
 from bench.chat.error_words import (
+    ACCESS_WORDS,
     ACCOUNT_WORDS,
     ADDRESS_WORDS,
     BROKEN_WORDS,
@@ -71,6 +72,7 @@ WORD_RULES: tuple[tuple[Later, FaultKind, str], ...] = (
     (KEY_WORDS, "user", KEY_HINT),
     (MODEL_WORDS, "user", MODEL_HINT),
     (ACCOUNT_WORDS, "user", ACCESS_HINT),
+    (ACCESS_WORDS, "user", ACCESS_HINT),
     (ADDRESS_WORDS, "user", ADDRESS_HINT),
     (UNUSABLE_CODES, "transport", ""),
     (THROTTLE_WORDS, "rate_limited", ""),

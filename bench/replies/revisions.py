@@ -244,8 +244,8 @@ def _gives_another(said: str, given: Sequence[Numbers], known: Collection[str]) 
         return False
     turns = set(_TURN.findall(said))
     meant = [entry for entry in given if len(turns) == 1 and entry.get("turn") in turns] or given
-    everything = {number for entry in meant for key, number in entry.items() if key != "turn"}
-    of_named = {entry[key] for entry in given for key in named if key in entry}
+    everything = {number.lstrip("-") for entry in meant for key, number in entry.items() if key != "turn"}
+    of_named = {entry[key].lstrip("-") for entry in given for key in named if key in entry}
     return not numbers <= everything or (bool(of_named) and not numbers & of_named)
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 WORDINGS = {
     "too_long": """
-prompt is too long: 210000 tokens > 200000 maximum
+The prompt is too long: 140000, model maximum context length: 131071
+Prompt contains 40000 tokens, exceeding model's limit of 32768.
 Invalid request: Your request exceeded model token limit: 131072 (requested: 140000)
 Input length 8500 exceeds maximum allowed token size 8192
 The total number of tokens (9000) exceeds the model's limit (8192)
 prompt too long; exceeded max context length by 200 tokens
+the input length exceeds the context length
 inputs tokens exceed max_model_len 8192
 Requested tokens (9000) exceed context window of 8192
 Error code: 400 - The prompt length (9001) exceeds the limit (8192)
@@ -22,12 +24,18 @@ The input is too long for this model
 Prompt is longer than the context window
 Requested 9000 tokens, context limit 8192
 This model's context length is exceeded by 10 tokens
+context_length_exceeded
+The message you submitted was too long, please reload the conversation and submit something shorter.
 This request would exceed the maximum context of 200k tokens
+Too many input tokens. Max input tokens: 128000, request input token count: 130000
 Запрос превышает максимальную длину контекста
 文本长度超出模型上下文长度
 入力トークン数が上限を超えています
 """,
     "input": """
+Content Exists Risk
+The request was blocked by guardrail gr-123: topic policy
+Your message violates our acceptable use policy
 Запрос содержит недопустимое содержание
 Gemini could not generate a response: prompt blocked (PROHIBITED_CONTENT)
 We can't help with that request as it may violate our policies.
@@ -54,15 +62,16 @@ Ihre Anfrage verstößt gegen unsere Inhaltsrichtlinien.
 Message contains disallowed content
 Profane language detected
 Detected PII in prompt; request blocked by policy
+Lakera: prompt injection detected
 """,
     "answer": """
-Output blocked by content filtering policy
 The model's response was blocked because it contained harmful content
 Response blocked: recitation
 Sorry, the response was filtered by the Responsible AI policy
 The generated text has been blocked by our content filters.
 The model output violates our policy.
 Completion blocked by moderation
+[GoogleGenerativeAI Error]: Candidate was blocked due to SAFETY
 """,
     "rejected": """
 Invalid max_tokens value, the valid range of max_tokens is [1, 8192]
@@ -97,7 +106,6 @@ tools: too many tools
 metadata value too long
 reasoning_effort: input should be 'low', 'medium' or 'high'
 top_logprobs must not exceed 20
-You have insufficient permissions for this operation.
 The value of 'moderation' must be one of 'low' or 'auto'.
 'safety_settings' is not supported by this model
 Guardrail with id gr-x not found
@@ -130,12 +138,22 @@ Invalid chat template: Conversation roles must alternate
 frequency_penalty is not enabled for this model
 Unsupported language
 Penalty is not enabled
+Value at 'messages.2.content' failed constraint: Member must have length greater than or equal to 1
+Missing required parameter: 'messages'.
+tool_choice is not supported
+This model does not support response_format json_schema with logprobs
+invalid temperature: only 1 is allowed for this model
+invalid type: parameter messages[0].content is of type object but should be of type string.
+registry.ollama.ai/library/x does not support chat
+"x" does not support thinking
 """,
     "user": """
 Invalid model name passed in model=gpt-9. Call `/v1/models` to view available models for your key.
+No models loaded. Please load a model in the developer page or use the `lms load` command.
 User has exhausted their daily free quota
 Your organization must be verified to use the model `o3`.
 Your account has insufficient funds
+invalid request: model 'command-x' was removed on September 15, 2025
 """,
     "transport": """
 Error in the engine: CUDA error: device-side assert triggered
@@ -144,6 +162,9 @@ Error in the engine: CUDA error: device-side assert triggered
 The model is not ready for inference
 Failed to process request: worker died
 unexpected EOF
+inference failed: worker timeout
+The model has been unloaded or crashed.
+Model unloaded.
 """,
     "rate_limited": """
 Too many concurrent requests for this model

@@ -228,8 +228,10 @@ def test_a_users_mistake_with_status_200_stops_the_run(error: str) -> None:
     assert kind_of(answer_from(json.dumps({"error": error}).encode(), ASKED, ())) == "user"
 
 
-@pytest.mark.parametrize("piece", ["token", "content ", "exceed ", "prompt_", "limit "])
+@pytest.mark.parametrize(
+    "piece", ["token", "content ", "exceed ", "prompt_", "limit ", "fail", "violat", "превыша"]
+)
 def test_a_long_error_is_read_at_once(piece: str) -> None:
     started = thread_time()
-    fault_of(400, {"error": piece * 4_000}, ())
+    fault_of(400, {"error": piece * (60_000 // len(piece))}, ())
     assert thread_time() - started < 2

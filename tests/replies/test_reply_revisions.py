@@ -171,6 +171,8 @@ def test_every_kind_of_verdict_is_checked(criteria: Criteria) -> None:
         rating(json.dumps(one) + after, turn=1, criteria=criteria, more=False)
     pair = {"first_refuses": False, "second_refuses": False, "fluency_margin": 1}
     assert margins(json.dumps(pair) + "\n\nSo fluency: 1", ["fluency"]).margins == {"fluency": 1}
+    worse = json.dumps({**pair, "fluency_margin": -1}) + "\n\nThe second is better in fluency by 1."
+    assert margins(worse, ["fluency"]).margins == {"fluency": -1}
     with pytest.raises(ReplyFault):
         margins(json.dumps(pair) + "\n\nSo fluency: -1", ["fluency"])
 
