@@ -12,6 +12,7 @@ from bench.scores.ledger import Scene
 from bench.scores.linking import VersionLink, linked
 from bench.scores.robust import Grid, robust_board
 from bench.scores.weights import EQUAL, standard_weightings
+from bench.tables import counted
 
 _NOTHING = Grid((), (), (), np.zeros((0, 0, 0)))
 _Text = tuple[str, str, str, str]
@@ -35,7 +36,7 @@ def version_link(older: tuple[ResultsTree, Frames], newer: tuple[ResultsTree, Fr
         talk[:3] for talk, opening in new.openings.items() if opening and old.openings.get(talk) == opening
     }
     if copies:
-        notes = (*notes, f"{len(copies)} conversations are the same in both versions, and do not count")
+        notes = (*notes, f"{counted(len(copies), 'conversation')} not counted: the same in both versions")
     before, after = (
         robust_board(frames, standard_weightings(frames.criteria)[EQUAL]).grid for frames in (old, new)
     )

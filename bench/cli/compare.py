@@ -155,12 +155,11 @@ def _plan_lines(plan: dict[str, Any]) -> list[str]:
         f"  {player}: {counted(count, 'conversation')} failed and cannot be compared"
         for player, count in plan["unfinished"].items()
     ]
-    if plan["left_failed"]:
-        lines.append(
-            f"  {plan['left_failed']} failed comparisons move no rating; --retry-failed repeats them"
-        )
-    if plan["left_stale"]:
-        lines.append(f"  {plan['left_stale']} stale comparisons move no rating; --refresh-stale repeats them")
+    lines += [
+        f"  {counted(plan[f'left_{state}'], f'{state} comparison')} without effect; {option} asks again"
+        for state, option in (("failed", "--retry-failed"), ("stale", "--refresh-stale"))
+        if plan[f"left_{state}"]
+    ]
     for row in plan["calls"]:
         tokens = f"~{short(row['prompt_tokens'])} tokens in, ~{short(row['completion_tokens'])} out"
         price = "cost unknown" if row["cost"] is None else f"about {dollars(Decimal(row['cost']))}"

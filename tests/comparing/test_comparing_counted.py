@@ -68,7 +68,7 @@ def test_a_judge_that_says_nothing_about_players_moves_no_rating(
     assert all(row.rating is None and row.reason for row in made.rows)
     assert "strict moves no rating" in rating_text(made)
     assert (made.reason == "no comparison counts") == ("counts" not in made.standings)
-    failed = "" if "counts" in made.standings else "12 failed comparisons move no rating; --retry-failed"
+    failed = "" if "counts" in made.standings else "12 failed comparisons without effect; --retry-failed"
     assert failed in invoke(tiny, "plan", "tiny", "--compare")
 
 
