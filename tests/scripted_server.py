@@ -27,8 +27,17 @@ from typing import Any, Literal
 CRITERIA = ("in_character", "entertaining", "fluency")
 Json = dict[str, Any]
 Way = Literal[
-    "whole", "reset_before", "reset_during", "reset_after", "stall", "slow", "close_before", "unannounced"
+    "whole",
+    "reset_before",
+    "reset_during",
+    "reset_after",
+    "stall",
+    "slow",
+    "close_before",
+    "unannounced",
+    "raw",
 ]
+"""``raw``: the body is the whole response."""
 
 
 @dataclass(frozen=True)
@@ -327,7 +336,7 @@ class ScriptedServer:
             fields["content-length"] = str(len(payload))
         head = f"HTTP/1.1 {answer.status} Scripted\r\n"
         head += "".join(f"{name}: {value}\r\n" for name, value in fields.items()) + "\r\n"
-        whole = head.encode("latin-1") + payload
+        whole = payload if answer.way == "raw" else head.encode("latin-1") + payload
         if answer.way == "stall":
             await asyncio.sleep(3600)
         elif answer.way == "reset_before":

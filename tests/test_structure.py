@@ -129,14 +129,13 @@ def test_the_package_has_few_parts() -> None:
 
 
 ABSENT: dict[str, list[str]] = {
-    "bench.site.workers": ["bench.protocols", "bench.chat", "openai", "pandas", "scipy"],
+    "bench.site.workers": ["bench.protocols", "bench.chat", "httpx2", "pandas", "scipy"],
     "bench.scores": ["bench.protocols", "bench.chat", "bench.prompts", "jinja2"],
-    "bench.scores.board": ["bench.protocols", "bench.chat", "bench.prompts", "jinja2", "openai"],
+    "bench.scores.board": ["bench.protocols", "bench.chat", "bench.prompts", "jinja2", "httpx2"],
     "bench.scores.analyses.report": ["bench.protocols", "bench.chat", "bench.prompts", "jinja2"],
     "bench.boards.loading": ["scipy.stats", "scipy.optimize", "matplotlib"],
-    "bench.site.talk": ["bench.protocols", "bench.chat", "openai"],
-    "bench.site.build": ["bench.protocols", "bench.chat", "openai"],
-    "bench.chat.endpoint": ["openai"],
+    "bench.site.talk": ["bench.protocols", "bench.chat", "httpx2"],
+    "bench.site.build": ["bench.protocols", "bench.chat", "httpx2"],
 }
 """What loading a module does not load."""
 LOADING = """

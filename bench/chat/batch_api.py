@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-import os
-from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from time import time
 from typing import Any
-from typing import Protocol as Interface
-from urllib.parse import parse_qsl, urlsplit, urlunsplit
+from urllib.parse import quote
 
 import httpx2
-from openai import APIConnectionError, APIStatusError, AsyncOpenAI, Omit, OpenAIError, omit
 
 from bench.catalog import Provider
-from bench.chat.endpoint import LARGEST_ANSWER, http_client, tls
 from bench.chat.faults import Fault, fault_of, shortened
 from bench.chat.secrets import Environment, is_http, key_of, secrets_of, shown_url
+from bench.chat.wire import (
+    LARGEST_ANSWER,
+    address,
+    body_of,
+    connection_fault,
+    headers_of,
+    http_client,
+    payload_of,
+    timeout_of,
+    tls,
+)
 from bench.errors import ProviderError
 
 ENDED = frozenset({"completed", "failed", "expired", "cancelled"})
@@ -27,13 +35,10 @@ TOKEN_KEY = "dramaturg"
 CLOCK_SKEW = 86_400.0
 """Seconds by which the provider's clock may lag behind ours."""
 
-
+FILE_SECONDS = 600.0
+"""How long the provider may be silent while a file is on its way."""
 CHUNK = 2**16
 """Bytes of a result file that are read at once."""
-
-_CLIENT_HEADERS = ("Lang", "Package-Version", "OS", "Arch", "Runtime", "Runtime-Version", "Async")
-"""Endings of the ``X-Stainless-`` headers by which the client describes this machine."""
-
 UNEXPECTED = "unexpected answer; does the provider have OpenAI's Batch API?"
 
 
@@ -71,42 +76,37 @@ class BatchApi:
                 f"{shown_url(provider.base_url)!r} has no Batch API", where=f"provider {name}"
             )
         self.secrets = secrets_of(provider, key)
-        self._client = _client(provider, key)
-        self._downloads = _client(provider, key, bounded=False)
+        headers = headers_of(provider.headers, key)
+        headers.pop("content-type", None)  # it follows from what is sent
+        self._client = http_client(provider.timeout_seconds, tls(provider.base_url), headers)
 
     async def __aenter__(self) -> BatchApi:
         return self
 
     async def __aexit__(self, *exc: object) -> None:
-        await self._client.close()
-        await self._downloads.close()
+        await self._client.aclose()
 
     async def upload(self, name: str, data: bytes) -> str:
         """Upload the lines of a batch; returns the file's id."""
-        with self._errors():
-            file = (name, data, "application/jsonl")
-            files = self._client.files.with_raw_response
-            uploaded = _object_in(await files.create(file=file, purpose="batch", timeout=600))
+        file = {"file": (name, data, "application/jsonl")}
+        uploaded = await self._asked("POST", "/files", is_file=True, data={"purpose": "batch"}, files=file)
         return _text_at(uploaded, "id")
 
     async def create(self, file_id: str, token: str) -> BatchView:
         """Create a batch from an uploaded file. After BatchTrouble it may still exist (:meth:`find`)."""
-        with self._errors():
-            batch = await self._client.batches.with_raw_response.create(
-                input_file_id=file_id,
-                endpoint="/v1/chat/completions",
-                completion_window="24h",
-                metadata={TOKEN_KEY: token},
-            )
-        return self._view(_object_in(batch))
+        batch = {
+            "input_file_id": file_id,
+            "endpoint": "/v1/chat/completions",
+            "completion_window": "24h",
+            "metadata": {TOKEN_KEY: token},
+        }
+        return self._view(await self._asked("POST", "/batches", json=batch))
 
     async def find(self, token: str, since: float) -> BatchView | None:
         """The batch with ``token``, created after ``since`` (Unix time); None without one."""
-        after: str | Omit = omit
+        after: dict[str, str] = {}
         while True:
-            with self._errors():
-                batches = self._client.batches.with_raw_response
-                page = _object_in(await batches.list(limit=100, after=after))
+            page = await self._asked("GET", "/batches", {"limit": "100", **after})
             if not isinstance(page.get("data"), list):
                 raise BatchTrouble(UNEXPECTED)  # not the same as no batches: one would be paid for twice
             last = after
@@ -116,16 +116,14 @@ class BatchApi:
                 created = batch.get("created_at")
                 if isinstance(created, int | float) and created < since - CLOCK_SKEW:
                     return None
-                last = _text_at(batch, "id")
+                last = {"after": _text_at(batch, "id")}
             if page.get("has_more") is not True or last == after:
                 return None
             after = last
 
     async def retrieve(self, batch_id: str) -> BatchView:
         """The batch's current progress."""
-        with self._errors():
-            batch = await self._client.batches.with_raw_response.retrieve(batch_id)
-        return self._view(_object_in(batch))
+        return self._view(await self._asked("GET", f"/batches/{quote(batch_id, safe='')}"))
 
     async def lines(self, file_id: str) -> AsyncIterator[dict[str, Any]]:
         """The results in a result file; other lines, and those that are too long, are skipped.
@@ -133,18 +131,17 @@ class BatchApi:
         Raises BatchTrouble for a file with nothing but other lines, such as a proxy's error page.
         """
         read = found = 0
-        with self._errors():
-            content = self._downloads.files.with_streaming_response.content(file_id, timeout=600)
-            async with content as response:
-                async for line in lines_of(response.iter_bytes(CHUNK), LARGEST_ANSWER):
-                    read += bool(line.strip())
-                    try:
-                        data = json.loads(line)
-                    except (ValueError, RecursionError):
-                        continue
-                    if isinstance(data, dict) and "custom_id" in data:
-                        found += 1
-                        yield data
+        path = f"/files/{quote(file_id, safe='')}/content"
+        async with self._response("GET", path, is_file=True, headers={"accept": "*/*"}) as response:
+            async for line in lines_of(response.aiter_bytes(CHUNK), LARGEST_ANSWER):
+                read += bool(line.strip())
+                try:
+                    data = json.loads(line)
+                except (ValueError, RecursionError):
+                    continue
+                if isinstance(data, dict) and "custom_id" in data:
+                    found += 1
+                    yield data
         if read and not found:
             raise BatchTrouble("a result file holds no results")
 
@@ -164,29 +161,55 @@ class BatchApi:
             reason=shortened("; ".join(messages), self.secrets),
         )
 
-    @contextmanager
-    def _errors(self) -> Iterator[None]:
-        """Turn the client's errors into BatchTrouble if they may pass, otherwise into ProviderError."""
+    async def _asked(
+        self, method: str, path: str, query: Mapping[str, str] | None = None, **request: Any
+    ) -> dict[str, Any]:
+        """The JSON object that the provider answers. Raises as :meth:`_response`."""
+        async with self._response(method, path, query, **request) as response:
+            body = await body_of(response)
         try:
-            yield
-        except APIStatusError as error:
-            fault = fault_of(error.status_code, error.body, self.secrets)
-            if fault.retried:
-                raise BatchTrouble(fault.detail) from None
-            raise ProviderError(
-                f"Batch API: {fault.detail}",
-                where=f"provider {self.name}",
-                hint=self._hint(fault, error.status_code),
-            ) from None
-        except (APIConnectionError, TimeoutError) as error:
-            cause = error.__cause__ or error
-            raise BatchTrouble(f"the connection was lost ({type(cause).__name__})") from None
-        except httpx2.DecodingError:
-            raise BatchTrouble("the answer is compressed and damaged") from None
-        except httpx2.HTTPError as error:  # while a file is read
-            raise BatchTrouble(f"the connection was lost ({type(error).__name__})") from None
-        except OpenAIError as error:
-            raise BatchTrouble(type(error).__name__) from None
+            data = json.loads(body)
+        except (ValueError, RecursionError):
+            data = None
+        if not isinstance(data, dict):
+            raise BatchTrouble(UNEXPECTED)
+        return data
+
+    @asynccontextmanager
+    async def _response(
+        self,
+        method: str,
+        path: str,
+        query: Mapping[str, str] | None = None,
+        *,
+        is_file: bool = False,
+        **request: Any,
+    ) -> AsyncIterator[httpx2.Response]:
+        """The response to a request; one with a file may take as long as it goes on. Raises BatchTrouble for
+        an error that may pass, otherwise ProviderError."""
+        seconds = FILE_SECONDS if is_file else self.provider.timeout_seconds
+        request["timeout"] = timeout_of(seconds)
+        try:
+            url = httpx2.URL(address(self.provider.base_url, path)).copy_merge_params(query or {})
+            async with (
+                asyncio.timeout(None if is_file else seconds),
+                self._client.stream(method, url, **request) as response,
+            ):
+                if not response.is_success:
+                    payload = payload_of(await body_of(response), response)
+                    fault = fault_of(response.status_code, payload, self.secrets)
+                    raise self._error(fault, response.status_code)
+                yield response
+        except (BatchTrouble, ProviderError):
+            raise
+        except Exception as error:  # the client lets through what TLS, IDNA and others below it raise
+            raise self._error(connection_fault(error, seconds)) from None
+
+    def _error(self, fault: Fault, status: int = 0) -> BatchTrouble | ProviderError:
+        if fault.retried:
+            return BatchTrouble(fault.detail)
+        where = f"provider {self.name}"
+        return ProviderError(f"Batch API: {fault.detail}", where=where, hint=self._hint(fault, status))
 
     def _hint(self, fault: Fault, status: int) -> str:
         if status == 401 and self.provider.api_key_env:
@@ -194,33 +217,6 @@ class BatchApi:
         if status == 404:
             return "Its files and batches may have been deleted, or belong to another key."
         return "" if "{" in fault.hint else fault.hint  # the templates are about a call to a model
-
-
-def _client(provider: Provider, key: str | None, *, bounded: bool = True) -> AsyncOpenAI:
-    """A client that never retries."""
-    url = urlsplit(provider.base_url)
-    http = http_client(provider, tls(provider.base_url), bounded=bounded)
-    return AsyncOpenAI(
-        api_key=key or "none",
-        base_url=urlunsplit(url._replace(query="", fragment="")),
-        default_query=dict(parse_qsl(url.query)),
-        default_headers=_headers(provider, url.hostname or ""),
-        timeout=http.timeout,
-        max_retries=0,
-        http_client=http,
-    )
-
-
-def _headers(provider: Provider, host: str) -> dict[str, str]:
-    """The provider's headers, without those the client would add from the environment or about the host."""
-    dropped = [f"X-Stainless-{name}" for name in _CLIENT_HEADERS]
-    ambient = os.environ.get("OPENAI_CUSTOM_HEADERS", "").splitlines()
-    dropped += [line.partition(":")[0].strip() for line in ambient if ":" in line]
-    if host != "api.openai.com":
-        dropped += ["OpenAI-Organization", "OpenAI-Project"]
-    given = {name.lower() for name in provider.headers}
-    omitted: dict[str, str | Omit] = {name: Omit() for name in dropped if name.lower() not in given}
-    return {**omitted, **provider.headers}  # type: ignore[dict-item]  # the client takes Omit, untyped
 
 
 async def lines_of(chunks: AsyncIterator[bytes], longest: int) -> AsyncIterator[bytes]:
@@ -235,24 +231,6 @@ async def lines_of(chunks: AsyncIterator[bytes], longest: int) -> AsyncIterator[
             line += part[: longest + 1 - len(line)]
     if line and len(line) <= longest:
         yield bytes(line)
-
-
-class _Response(Interface):
-    """What the client returns as a raw response."""
-
-    @property
-    def content(self) -> bytes: ...
-
-
-def _object_in(response: _Response) -> dict[str, Any]:
-    """The JSON object in a response. Raises BatchTrouble for anything else."""
-    try:
-        data = json.loads(response.content)
-    except (ValueError, RecursionError):
-        data = None
-    if not isinstance(data, dict):
-        raise BatchTrouble(UNEXPECTED)
-    return data
 
 
 def _text_at(data: Mapping[str, Any], key: str) -> str:

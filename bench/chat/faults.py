@@ -46,6 +46,11 @@ FORMAT_HINT = (
     " API, or of a proxy that offers one; it often ends in /v1."
 )
 UNREACHABLE_HINT = "Start the server at {url}, or check base_url in [providers.{provider}] of {catalog}."
+CERTIFICATE_HINT = (
+    "Check base_url = {url!r} in [providers.{provider}] of {catalog}. To trust your own certificate"
+    " authority, name its file in the environment variable SSL_CERT_FILE."
+)
+PROXY_HINT = "Check the proxy of the environment (HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, NO_PROXY)."
 BODY_HINT = "Check the parameters and switches of [models.{model}] and [providers.{provider}] in {catalog}."
 
 STATUS_RULES: dict[int, tuple[FaultKind, str]] = {
@@ -55,7 +60,7 @@ STATUS_RULES: dict[int, tuple[FaultKind, str]] = {
     403: ("user", ACCESS_HINT),
     404: ("user", MODEL_HINT),
     405: ("user", ADDRESS_HINT),
-    407: ("user", "Check the proxy of the environment (HTTPS_PROXY)."),
+    407: ("user", PROXY_HINT),
     408: ("transport", ""),
     409: ("transport", ""),
     410: ("user", MODEL_HINT),
@@ -119,6 +124,8 @@ _HTML = re.compile(r"\s*<[!?a-zA-Z]")
 """A page. DashScope's messages start with a status such as ``<400>``."""
 _DELAY = re.compile(r"retryDelay\W{1,5}(\d{1,6}(?:\.\d{1,9})?)s\b")
 LONGEST_MESSAGE = 300
+LONGEST_SEARCHED = 20_000
+"""Characters of an error's text that are searched: its start and its end. A second is enough for 100,000."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +172,7 @@ def fault_of(status: int, payload: object, secrets: Iterable[str], wait: float |
     signs = signs_in(payload) if isinstance(payload, dict) else Signs()
     codes, said = said_in(payload if signs.error is None else signs.error)
     message = shortened(said, secrets)
+    codes, said = _ends(codes), _ends(said)
     detail = f"HTTP {status}: {message}" if message else f"HTTP {status}"
     said = "" if _HTML.match(said) else ECHO.sub("", said)
     content = content_kind(status, codes, said)
@@ -200,7 +208,7 @@ def fault_of(status: int, payload: object, secrets: Iterable[str], wait: float |
 
 def fault_in_success(error: object, secrets: Iterable[str]) -> Fault:
     """The fault of an error object that came with status 200; its code stands in for the status."""
-    codes, said = said_in(error)
+    codes, said = map(_ends, said_in(error))
     status = _status_in(codes)
     if status is None:
         known = any(words.search(f"{codes}\n{said}") for words, kind, _ in WORD_RULES if kind != "transport")
@@ -216,9 +224,15 @@ def shortened(text: str, secrets: Iterable[str]) -> str:
     """A provider's message on one line, without markup and secrets, cut to ``LONGEST_MESSAGE``."""
     for secret in secrets:  # before any cut, which could leave half a secret
         text = text.replace(secret, REDACTED)
-    line = " ".join(redacted(_TAGS.sub(" ", text[:20_000]), secrets).split())
+    line = " ".join(redacted(_TAGS.sub(" ", text[:LONGEST_SEARCHED]), secrets).split())
     line = "".join(c for c in line if c.isprintable())
     return line if len(line) <= LONGEST_MESSAGE else line[: LONGEST_MESSAGE - 3].rstrip() + "..."
+
+
+def _ends(text: str) -> str:
+    """``text``, or its start and its end if it is long."""
+    half = LONGEST_SEARCHED // 2
+    return text if len(text) <= LONGEST_SEARCHED else f"{text[:half]}\n{text[-half:]}"
 
 
 def _filtered_choice(payload: object) -> bool:

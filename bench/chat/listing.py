@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from urllib.parse import urlsplit
 
 import httpx2
 
 from bench.catalog import Catalog
 from bench.chat.secrets import Environment, shown_url
-from bench.errors import ProviderError
+from bench.chat.wire import address, body_of, connection_fault, headers_of, http_client, tls
+from bench.errors import ProviderError, UserError
 from bench.suites.new_models import NewModel, usable_id
 from bench.toml_entries import fits_header, unknown_name
 
@@ -24,34 +25,30 @@ ADDRESS = "Name the base address of an OpenAI-compatible server, such as http://
 
 
 def models_of_server(
-    base_url: str, key: str | None = None, seconds: float = SECONDS, key_env: str = ""
+    base_url: str,
+    key: str | None = None,
+    seconds: float = SECONDS,
+    key_env: str = "",
+    headers: Mapping[str, str] | None = None,
 ) -> list[str]:
     """Ids of the models that an OpenAI-compatible server offers, sorted. Raises ProviderError.
 
     Args:
         base_url: Its base address.
         key: The API key.
-        seconds: How long the server may be silent, and how long its answer may take.
+        seconds: How long the answer may take.
         key_env: The variable that should hold the key.
+        headers: Further headers of the request.
     """
     if key is not None and not fits_header(key):
         fault = "the API key has characters that are not allowed in an HTTP header"
         raise ProviderError(fault, where=shown_url(base_url), hint="Set its variable to the key alone.")
-    headers = {"Authorization": f"Bearer {key}"} if key else {}
-    data = b""
-    end = time.monotonic() + seconds
     try:
-        with httpx2.stream("GET", f"{base_url}/models", headers=headers, timeout=seconds) as answer:
-            for chunk in answer.iter_bytes():
-                data += chunk
-                if len(data) > MOST_BYTES:
-                    raise ProviderError("the list of models is too long", where=base_url)
-                if time.monotonic() > end:
-                    fault = f"the list of models takes longer than {seconds:g} seconds"
-                    raise ProviderError(fault, where=base_url, hint="Check the server.")
-            status = answer.status_code
-    except (httpx2.HTTPError, httpx2.InvalidURL) as error:
-        fault = f"no answer: {type(error).__name__}"
+        status, data = asyncio.run(_listed(base_url, headers_of(headers or {}, key), seconds))
+    except UserError:
+        raise
+    except Exception as error:  # the client lets through what TLS, IDNA and others below it raise
+        fault = connection_fault(error, seconds).detail
         raise ProviderError(fault, where=base_url, hint="Start the server, or check the address.") from None
     if status in (401, 403):
         hint = "Name the environment variable with the API key: --key-env NAME."
@@ -66,6 +63,16 @@ def models_of_server(
     except (ValueError, KeyError, TypeError, RecursionError):
         pass
     raise ProviderError(f"unexpected answer to /models (status {status})", where=base_url, hint=ADDRESS)
+
+
+async def _listed(base_url: str, headers: httpx2.Headers, seconds: float) -> tuple[int, bytes]:
+    """Status and body of the answer."""
+    async with (
+        asyncio.timeout(seconds),
+        http_client(seconds, tls(base_url), headers) as client,
+        client.stream("GET", address(base_url, "/models")) as response,
+    ):
+        return response.status_code, await body_of(response, MOST_BYTES)
 
 
 def _is_name(value: object) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
 from time import time
 
-_DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|d|h|m|s)")
+_DURATION = re.compile(r"(\d{1,15}(?:\.\d{1,15})?)(ms|d|h|m|s)")
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _RESETS = ("x-ratelimit-reset-requests", "x-ratelimit-reset-tokens", "x-ratelimit-reset", "ratelimit-reset")
 

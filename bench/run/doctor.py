@@ -96,7 +96,7 @@ def _providers(catalog: Catalog) -> list[Check]:
         if not provider.base_url.startswith("http") or (provider.api_key_env and key is None):
             return None
         try:
-            names = models_of_server(provider.base_url.rstrip("/"), key, SECONDS)
+            names = models_of_server(provider.base_url, key, SECONDS, headers=provider.headers)
         except UserError as error:
             return Check("missing", f"provider {name}", error.what)
         return Check("ok", f"provider {name}", f"answers, and offers {counted(len(names), 'model')}")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import gzip
-import random
 import socket
 import traceback
 from dataclasses import replace
@@ -14,10 +13,10 @@ from time import monotonic, time
 import pytest
 
 from bench.chat import Chat, Reply, RetryPolicy
-from bench.chat.endpoint import LARGEST_ANSWER, LARGEST_COMPRESSED
 from bench.chat.faults import fault_in_success, fault_of
 from bench.chat.secrets import redacted
 from bench.chat.waits import duration, reset_in, wait_asked
+from bench.chat.wire import LARGEST_ANSWER
 from bench.errors import ProviderError
 from tests.chat.conftest import KEY, QUICK, Play, asked, catalog
 from tests.scripted_faults import FAULTS, faulty, scripted
@@ -212,7 +211,9 @@ def test_retry_after_is_read_in_all_its_forms() -> None:
     assert waits(retry_after=formatdate(0, usegmt=True)) == 0
 
 
-@pytest.mark.parametrize("value", ["", "-3", "nan", "inf", "soon", "1e999", "Wed, 99 Foo 2020", "\ud800"])
+@pytest.mark.parametrize(
+    "value", ["", "-3", "nan", "inf", "soon", "1e999", "Wed, 99 Foo 2020", "\ud800", "9" * 60_000]
+)
 def test_an_unreadable_retry_after_says_nothing(value: str) -> None:
     assert waits(retry_after=value) is None
 
@@ -281,22 +282,31 @@ def test_an_answer_beyond_the_limit_is_not_read(play: Play, announced: bool) -> 
     huge = completion("x" * (LARGEST_ANSWER + 1))
     way = huge if announced else replace(huge, way="unannounced")
     played = play(scripted(None, *[way] * 9), asked(), asked("More?"))
-    assert "an answer" in played.replies[1].detail
-    assert "the limit is 8388608 bytes" in played.replies[1].detail
+    assert "the answer has more than 8388608 bytes" in played.replies[1].detail
 
 
 def test_an_answer_without_announced_length_is_read(play: Play) -> None:
     assert play(lambda seen: replace(plausible(seen), way="unannounced")).reply.outcome == "ok"
 
 
-def test_compressed_answers_are_read_up_to_a_smaller_limit(play: Play) -> None:
+@pytest.mark.parametrize("times", [1, 2])
+def test_a_compressed_answer_is_read_up_to_the_limit_of_its_text(play: Play, times: int) -> None:
     def packed(seen: Seen) -> Answer:
-        filler = random.Random(1).randbytes(LARGEST_COMPRESSED).hex() if seen.number == 2 else "Boo."
-        body = gzip.compress(completion(filler, seen).payload())
-        return Answer(body, headers={"content-encoding": "gzip"})
+        body = completion("Boo.", seen).payload()
+        if seen.number == 2:
+            body += b" " * LARGEST_ANSWER
+        for _ in range(times):
+            body = gzip.compress(body)
+        return Answer(body, headers={"content-encoding": ", ".join(["gzip"] * times)})
 
     played = play(packed, asked(), asked("More?"))
     assert [(r.text, r.attempts) for r in played.replies] == [("Boo.", 1), ("Boo.", 2)]
+
+
+@pytest.mark.parametrize("coding", ["Identity", "", "utf-8"])
+def test_a_coding_that_changes_nothing_sets_no_limit(play: Play, coding: str) -> None:
+    played = play(lambda seen: replace(completion("x" * 200_000), headers={"content-encoding": coding}))
+    assert len(played.reply.text) == 200_000
 
 
 def test_deep_nesting_is_a_fault(play: Play) -> None:
