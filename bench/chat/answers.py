@@ -23,7 +23,7 @@ LONGEST_NAME = 200
 """Longest finish reason, fingerprint or model name that is kept."""
 
 FINISH_KEYS = ("finish_reason", "native_finish_reason", "finishReason", "stop_reason", "finish_details")
-"""Where a choice says how it ended."""
+"""Where a body says how it ended: in its choice, most of them."""
 PROMPT_KEYS = ("prompt_tokens", "input_tokens", "promptTokenCount")
 COMPLETION_KEYS = ("completion_tokens", "output_tokens", "candidatesTokenCount")
 TOTAL_KEYS = ("total_tokens", "totalTokenCount")
@@ -114,7 +114,7 @@ def _answer_in(
     choice = _object(choices[0]) if isinstance(choices, list) and choices else {}
     signs = signs_in(payload)
     fault = None if signs.error is None else fault_in_success(signs.error, secrets)
-    finish, ending = _ending_in(choice)
+    finish, ending = _ending_in(payload, choice)
     said = _Said(choice.get("message", choice.get("delta")), choice)
     api = foreign_api(payload) if said.written == "no_choice" else ""
     kind = None if fault is None or fault.kind == "unreachable" else fault.kind
@@ -162,10 +162,11 @@ def as_read_now(answer: Answer) -> Answer | None:
     return answer if outcome == "ok" else answer.model_copy(update={"outcome": outcome})
 
 
-def _ending_in(choice: Mapping[str, Any]) -> tuple[str | None, Ending]:
+def _ending_in(payload: Mapping[str, Any], choice: Mapping[str, Any]) -> tuple[str | None, Ending]:
     """The finish reason that counts, and what it says: the worst of those that are given."""
-    extras = (_object(held.get(EXTRAS[0])) for held in (choice, _object(choice.get("message"))))
-    given = [_reason(held.get(key)) for held in (choice, *extras) for key in FINISH_KEYS]
+    message = _object(choice.get("message"))
+    places = (choice, message, *(_object(held.get(EXTRAS[0])) for held in (choice, message)), payload)
+    given = [_reason(place.get(key)) for place in places for key in FINISH_KEYS]
     finish = next(filter(None, given), None)
     ending = ending_of(finish)
     for other in filter(None, given):

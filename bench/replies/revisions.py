@@ -94,12 +94,17 @@ _NO_SCORE: Final = Later(
 )
 """In a key: its numbers are no scores."""
 _COUNTS: Final = Later(
-    r"\bturns? [0-9]{1,3}(?:(?:, ?| and | & | to |[-–])[0-9]{1,3})*|(?:/|\bout of|\bof) ?[0-9]{1,3}\b"
+    r"\bturns? [0-9]{1,3}(?:(?:, ?| and | & | to |[-–])[0-9]{1,3})*"
+    r"|(?:/|\bout of|\bof|\bиз|\bvon|\bsur|满分) ?"
+    r"[0-9]{1,3}\b|[0-9]{1,3}(?:点|分)満点"
+    r"|\b(?:above|below|over|under|beyond"
+    r"|(?:higher|lower|more|less|better) than)(?: an?)? [0-9]{1,3}\b"
     r"|[0-9]{1,3} ?[-–] ?[0-9]{1,3}\b|\b[01](?: \([^()]{1,30}\))? to [0-9]{1,3}\b"
     r"|\b(?:not|miss(?:ed|es)?|short of|close to|nearly|almost|to (?:get|earn|reach|deserve))"
     r"(?: an?)? [0-9]\b"
     r"|\b(?:by|deducted|subtracted|lost|loses|docked|off) [0-9] points?\b"
-    r"|\b[0-9]{1,4} (?!(?:for|at|in|and|or|instead|rather|would|is|but|to|of|because|since|as|not|out|points?"
+    r"|\b[0-9]{1,4} (?!(?:из|von|sur"
+    r"|for|at|in|and|or|instead|rather|would|is|but|to|of|because|since|as|not|out|points?"
     r"|on|with|from|than|might|may|now|here|both|across|due|when|where|though|although|was)\b)[^\W\d]{2}"
     r"|^\W*[0-9]{1,2}[.)] |[0-9]{1,4}-[^\W\d]{2}|\b1, 2, 3[0-9, ]*|[0-9]{1,3} ?= ?[^\W\d]{2}",
     re.IGNORECASE,
@@ -107,7 +112,8 @@ _COUNTS: Final = Later(
 """Numbers that are not scores: of turns, scales, things and items of a list, scores that were not reached."""
 _SCORE: Final = Later(r"(?<![\w.,-])[0-9]{1,3}(?![\w%]|[.,][0-9])")
 _ABOUT_SCORES: Final = Later(
-    r"\b(?:scor|rat(?:e|ing)|verdict|grade|judg|turn\b|deserv|an? [0-9])|оценк|оцен|балл|评分|分\b",
+    r"\bi(?:['’]d| would)?(?: \w{1,10})? (?:give|gave|assign|award)\b"
+    r"|\b(?:scor|rat(?:e|ing)|verdict|grade|judg|turn\b|deserv|an? [0-9])|оценк|оцен|балл|评分|分\b",
     re.IGNORECASE,
 )
 _NOT: Final = Later(r"\b(?:no|not|none|neither|nor|never)\b|n['’]t\b", re.IGNORECASE)

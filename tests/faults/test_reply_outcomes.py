@@ -280,20 +280,20 @@ def test_words_beyond_the_list_are_never_complete(finish: str, ending: Ending) -
 def test_the_finish_reason_behind_a_router_counts_if_it_is_worse(
     finish: str | None, native: str | None, outcome: str
 ) -> None:
-    message = {"content": "Boo."}
     for name in FINISH_KEYS[1:]:
-        _check(finish, {name: native}, message, outcome)
-
-
-def _check(finish: str | None, behind: dict[str, Any], message: dict[str, Any], outcome: str) -> None:
-    for choice in (
-        {**behind, "message": message},
-        {"provider_specific_fields": behind, "message": message},
-        {"message": {**message, "provider_specific_fields": behind}},
-    ):
-        body = json.dumps({"choices": [{"finish_reason": finish, **choice}]})
-        read = answer_from(body.encode(), (Message(role="user", content="?"),), ())
-        assert (read.outcome if isinstance(read, Read) else read.kind) == outcome
+        behind: dict[str, Any] = {name: native}
+        inside: dict[str, Any] = {"provider_specific_fields": behind}
+        for body, choice, message in (
+            ({}, behind, {}),
+            ({}, inside, {}),
+            ({}, {}, behind),
+            ({}, {}, inside),
+            (behind, {}, {}),
+        ):
+            choice = {"finish_reason": finish, **choice, "message": {"content": "Boo.", **message}}
+            text = json.dumps({**body, "choices": [choice]})
+            read = answer_from(text.encode(), (Message(role="user", content="?"),), ())
+            assert (read.outcome if isinstance(read, Read) else read.kind) == outcome
 
 
 @pytest.mark.parametrize("finish", FINISHES)

@@ -66,6 +66,7 @@ En fait, je mettrais plutôt 2 pour la fluidité.
 訂正:ターン2の流暢さは2です。
 Turn 2: 3, 4
 Add one point to fluency in turn 2.
+I'd rather give 2 for fluency.
 The scores of the two turns are swapped.
 Actually 2.
 やっぱり2にします。
@@ -101,6 +102,8 @@ Correction: none. Update: none.
 角色在第二轮改成了更温和的语气,修正了自己的说法。
 ターン2はやはり自然です。
 Der Bot sagt: „Ich habe mich geirrt“. The bot says 'I was wrong' in turn 1. 彼は「取り消します」と言う。
+Оценка: 3 из 5. Bewertung: 3 von 5. 5点満点で3点です。满分5分,角色3分。
+A score above 1 needs wit. No score was lower than 2. I gave a 4 for wit rather than a 5.
 Turn 2: 5, 4. Each is rated from 1 (worst) to 5 (best).
 {"confidence": 2}
 {"turn": 2, "in_character_score": 5, "average": {"fluency": 2}}
