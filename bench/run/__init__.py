@@ -6,5 +6,6 @@ runner, storage          carrying a plan out, and storing the records
 progress                 what has been done, and how a run tells its caller
 prices                   whether a cost limit can be enforced
 batches, batch_judging   judging through Batch APIs
+processes                processes beside this one, which end with it
 cluster/                 the same work on a Dask cluster
 """

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import re
-import sys
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar
 
 from bench.catalog import Catalog, Model, Provider, load_catalog
 from bench.errors import CatalogError, each
@@ -17,6 +14,7 @@ from bench.prompts import PromptSet
 from bench.protocol_facts import facts_of
 from bench.protocols import protocol_for
 from bench.protocols.card_probes import probe_in
+from bench.run.processes import beside
 from bench.run.rehearsal import rehearse, templates_key
 from bench.suites import Card, Situation, Suite, SuiteEntry, read_suite, suite_files
 from bench.suites.drafts import UNFINISHED
@@ -28,7 +26,6 @@ _ENTRIES: dict[str, tuple[str, type[Entry]]] = {
     "situations": ("situation", Situation),
 }
 PROBES = "card_probes"
-R = TypeVar("R")
 _PLACE = re.compile(r"(?P<path>.*?)(?::(?P<line>\d+))?(?: \[.*\])?")
 
 
@@ -255,30 +252,6 @@ def _languages(path: Path) -> Mapping[str, object]:
     except CatalogError:
         return {}
     return languages if isinstance(languages, dict) else {}
-
-
-def beside(work: Callable[[], R]) -> Callable[[], R]:
-    """Start ``work`` in a forked process; what is returned waits for its result.
-
-    Where there is no fork, or the process dies, the work is done when its result is asked for.
-    """
-    if sys.platform != "linux":
-        return work
-    context = multiprocessing.get_context("fork")
-    receiver, sender = context.Pipe(duplex=False)
-    process = context.Process(target=lambda: sender.send(work()), daemon=True)
-    process.start()
-    sender.close()
-
-    def result() -> R:
-        try:
-            return receiver.recv()  # type: ignore[no-any-return]
-        except EOFError:
-            return work()
-        finally:
-            process.join()
-
-    return result
 
 
 def _check_templates(layers: Sequence[Path], protocol: str, protocols: set[str], report: CheckReport) -> None:

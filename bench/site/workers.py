@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
+from bench.run.processes import killed_on_error, unaware_of_interrupts
 from bench.site.conversation_pages import ConversationWriter, PlayerJob, PlayerResult, Setup
 
 WORTH_A_PROCESS = 24
@@ -35,7 +36,9 @@ class Workers:
         """Start the jobs. Iterating waits for the results, which come in the order of the jobs."""
         if self._pool is None:
             return map(ConversationWriter(self._setup).write, jobs)
-        return _in_order(deque(self._pool.submit(_write, job) for job in jobs))
+        with unaware_of_interrupts():
+            futures = deque(self._pool.submit(_write, job) for job in jobs)
+        return _in_order(futures)
 
 
 def _in_order(futures: deque[Future[PlayerResult]]) -> Iterator[PlayerResult]:
@@ -79,12 +82,9 @@ def workers(setup: Setup, players: int, jobs: int | None = None) -> Iterator[Wor
         yield Workers(setup, None)
         return
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(count, mp_context=context, initializer=_prepare, initargs=(setup,)) as pool:
-        try:
-            yield Workers(setup, pool)
-        except BaseException:
-            pool.shutdown(cancel_futures=True)
-            raise
+    executor = ProcessPoolExecutor(count, mp_context=context, initializer=_prepare, initargs=(setup,))
+    with executor as pool, killed_on_error():
+        yield Workers(setup, pool)
 
 
 _Result = TypeVar("_Result")
@@ -107,8 +107,9 @@ def at_once(tasks: Sequence[Callable[[], _Result]], count: int) -> Iterator[_Res
     _tasks[:], _next[:] = tasks, [context.Value("i", 0)]
     gc.freeze()  # looking for garbage would copy the memory that the processes share
     try:
-        with ProcessPoolExecutor(more, mp_context=context) as pool:
-            others = [pool.submit(_done) for _ in range(more)]
+        with ProcessPoolExecutor(more, mp_context=context) as pool, killed_on_error():
+            with unaware_of_interrupts():
+                others = [pool.submit(_done) for _ in range(more)]
             done = _done()
             for other in others:
                 done |= other.result()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -11,6 +12,7 @@ from functools import partial
 import pytest
 
 from bench.site.workers import at_once
+from tests.tiny import ROOT
 
 
 def _slowly(number: int) -> tuple[int, int]:
@@ -32,3 +34,42 @@ def test_an_error_in_any_task_reaches_the_caller(place: int) -> None:
     with pytest.raises(ValueError, match="no number"):
         list(at_once(tasks, 2))
     assert len(list(at_once(tasks[1:5], 2))) == 4
+
+
+INTERRUPTED = """
+import os, signal, sys, time
+from bench.run.processes import beside
+from bench.site.workers import at_once
+
+here = os.getpid()
+
+def interrupted_and_slow():
+    if os.getpid() == here:
+        time.sleep(0.2)
+        reach = os.killpg if sys.argv[2] == "all" else os.kill
+        reach(os.getpid(), signal.SIGINT)
+    time.sleep(30)
+
+try:
+    if sys.argv[1] == "at_once":
+        list(at_once([interrupted_and_slow] * 2, 2))
+    else:
+        result = beside(interrupted_and_slow)
+        interrupted_and_slow()
+except KeyboardInterrupt:
+    print("stopped")
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="these processes are forked")
+@pytest.mark.parametrize("way", ["at_once", "beside"])
+@pytest.mark.parametrize("reach", ["all", "first"])
+def test_an_interrupt_ends_all_processes_at_once_and_silently(way: str, reach: str) -> None:
+    words = [sys.executable, "-c", INTERRUPTED, way, reach]
+    process = subprocess.Popen(
+        words, cwd=ROOT, start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        assert process.communicate(timeout=20) == ("stopped\n", "")
+    finally:
+        process.kill()
