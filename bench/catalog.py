@@ -79,11 +79,17 @@ def _address(value: str) -> str:
     return value
 
 
+def _variable(name: str) -> str:
+    if not (name.isascii() and name.isidentifier()):
+        raise ValueError("write the name of an environment variable, not the key itself")
+    return name
+
+
 class Provider(Entry):
     """An OpenAI-compatible endpoint: its address, its abilities and its rate limits."""
 
     base_url: Annotated[str, AfterValidator(_address)]
-    api_key_env: str | None = None
+    api_key_env: Annotated[str, AfterValidator(_variable)] | None = None
     """Environment variable that holds the API key; None if no key is needed."""
     system_role: bool = True
     json_schema: bool = False
@@ -102,7 +108,7 @@ class Provider(Entry):
     """Whether it offers OpenAI's Batch API (``/files`` and ``/batches``)."""
     timeout_seconds: float = Field(default=180, gt=0)
     """Time limit of one call, from sending the request to the last byte of the answer."""
-    headers: Annotated[dict[str, str], AfterValidator(http_headers)] = Field(default_factory=dict)
+    headers: Annotated[dict[str, str], BeforeValidator(http_headers)] = Field(default_factory=dict)
     """Sent with every call, in place of our own headers of the same name."""
 
     @property

@@ -48,14 +48,20 @@ def fits_header(value: str) -> bool:
     return value.isascii() and value.isprintable() and value == value.strip()
 
 
-def http_headers(headers: dict[str, str]) -> dict[str, str]:
-    """``headers``, if they can be sent. Raises ValueError without the value, which may be a key."""
+def http_headers(headers: object) -> dict[str, str]:
+    """``headers``, if they can be sent. Raises ValueError without a value, which may be a key, or a name that
+    is none, which may hold one."""
+    if not isinstance(headers, Mapping):
+        raise ValueError('write a table of names and values, such as { X-Title = "Dramaturg" }')
     for name, value in headers.items():
-        if not HEADER.fullmatch(name) or name.lower() in OF_THE_BODY:
-            raise ValueError(f"{name!r} cannot be set as a header")
-        if not fits_header(value):
-            raise ValueError(f"write the value of {name} in printable ASCII, without spaces around it")
-    return headers
+        if not HEADER.fullmatch(name):
+            raise ValueError("write the name of a header in letters, digits and hyphens, without its value")
+        if name.lower() in OF_THE_BODY:
+            raise ValueError(f"remove {name}: it follows from what is sent")
+        if not isinstance(value, str) or not fits_header(value):
+            fault = f"write the value of {name} as a text in printable ASCII, without spaces around it"
+            raise ValueError(fault)
+    return dict(headers)
 
 
 def read_text(path: Path, hint: str = CHECK_PATH, *, root: Path | None = None, most: int = MOST_TEXT) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from decimal import Decimal
 from pathlib import Path
 
@@ -116,6 +117,26 @@ def test_headers_that_http_cannot_send_are_refused(tiny: Tiny, name: str, value:
     fault = refused(tiny.models).line()
     assert "headers" in fault
     assert "Hearts" not in fault
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'headers = "X-Key: Hearts"',
+        'headers = [["X-Key", "Hearts"]]',
+        'headers = { "X-Key" = ["Hearts"] }',
+        'headers = { "X-Key" = { of = "Hearts" } }',
+        'headers = { "X-Key: Hearts" = "" }',
+        "headers = { X-Key = 77777 }",
+        'api_key_env = "sk-Hearts"',
+    ],
+)
+def test_what_may_be_a_key_is_not_printed(tiny: Tiny, line: str) -> None:
+    edit(tiny.models, "base_url", f"{line}\nbase_url")
+    fault = refused(tiny.models).line()
+    assert "models.toml:3" in fault
+    assert line.split()[0] in fault
+    assert not {"Hearts", "77777"} & set(re.findall(r"\w+", fault))
 
 
 def test_only_providers_on_this_machine_need_no_key(ours: Catalog) -> None:
