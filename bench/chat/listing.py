@@ -40,21 +40,22 @@ def models_of_server(
         key_env: The variable that should hold the key.
         headers: Further headers of the request.
     """
+    place = shown_url(base_url)
     if key is not None and not fits_header(key):
         fault = "the API key has characters that are not allowed in an HTTP header"
-        raise ProviderError(fault, where=shown_url(base_url), hint="Set its variable to the key alone.")
+        raise ProviderError(fault, where=place, hint="Set its variable to the key alone.")
     try:
         status, data = asyncio.run(_listed(base_url, headers_of(headers or {}, key), seconds))
     except UserError:
         raise
     except Exception as error:  # the client lets through what TLS, IDNA and others below it raise
         fault = connection_fault(error, seconds).detail
-        raise ProviderError(fault, where=base_url, hint="Start the server, or check the address.") from None
+        raise ProviderError(fault, where=place, hint="Start the server, or check the address.") from None
     if status in (401, 403):
         hint = "Name the environment variable with the API key: --key-env NAME."
         if key_env:
             hint = f"Set the environment variable {key_env}, or put it into .env."
-        raise ProviderError(f"the server wants an API key (status {status})", where=base_url, hint=hint)
+        raise ProviderError(f"the server wants an API key (status {status})", where=place, hint=hint)
     try:
         listed = json.loads(data)["data"] if status == 200 else None
         names = sorted({entry["id"] for entry in listed}) if listed is not None else None
@@ -62,7 +63,7 @@ def models_of_server(
             return names
     except (ValueError, KeyError, TypeError, RecursionError):
         pass
-    raise ProviderError(f"unexpected answer to /models (status {status})", where=base_url, hint=ADDRESS)
+    raise ProviderError(f"unexpected answer to /models (status {status})", where=place, hint=ADDRESS)
 
 
 async def _listed(base_url: str, headers: httpx2.Headers, seconds: float) -> tuple[int, bytes]:
