@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import click
 
-from bench.cli.common import F, gathered, together, whole_number
+from bench.cli.common import F, gathered, not_blank, together, whole_number
 from bench.cli.options import ONLY_LANGUAGE, Number, Places, complete_models, complete_suites, naming
 from bench.errors import UserError
 from bench.records import MOST_REPEATS
@@ -84,6 +84,7 @@ interrogator = click.option(
     metavar="MODEL",
     shell_complete=complete_models,
     default="",
+    callback=not_blank,
     help="Use this model of models.toml instead of the suite's interrogator. Results with the suite's own"
     " then count as made with other settings.",
 )

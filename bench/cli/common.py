@@ -40,12 +40,24 @@ def _remember(ctx: click.Context, param: click.Parameter, value: bool) -> None:
         _given.add(param.name)
 
 
+NO_NAME = "no name is given; is a variable of your shell empty?"
+_DEFAULT = click.core.ParameterSource.DEFAULT
 NAMING = {"-c", "-j", "-l", "-p", "-s"}
 """Letters of the options that take names: characters, judges, languages, players, situations."""
 
 
 def _separated(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(name for given in value for name in map(str.strip, given.split(",")) if name)
+    names = [[name for name in map(str.strip, given.split(",")) if name] for given in value]
+    if not all(names):  # without names, a run would play and pay for everything
+        raise click.BadParameter(NO_NAME, ctx, param)
+    return tuple(name for given in names for name in given)
+
+
+def not_blank(ctx: click.Context, param: click.Parameter, value: str) -> str:
+    """``value`` of an option that takes one name, and is empty without it."""
+    if not value.strip(" ,") and ctx.get_parameter_source(param.name or "") != _DEFAULT:
+        raise click.BadParameter(NO_NAME, ctx, param)
+    return value
 
 
 def with_common(command: click.Command) -> click.Command:

@@ -53,6 +53,11 @@ def rank_map(
         raise UserError(
             "a rank map compares two lists", hint="Name the other one with --against or --against-suite."
         )
+    if other == suite_name:
+        raise UserError(
+            "a board always agrees with itself",
+            hint="Name another suite with --against-suite, or see `bench analyse --repeat`.",
+        )
     tree, suites = where.evidence(suite_name, [language]), all_suites(where.layers)
     folder = where.results / FOLDER
     loaded = load_board(tree, suite_name, language, prompts=suites)

@@ -36,6 +36,15 @@ def test_an_unknown_judge_is_named_with_the_nearest(bench: Bench, tiny: Tiny, co
     assert "unknown judge 'strikt'. Did you mean 'strict'?" in fault
 
 
+@pytest.mark.parametrize("option", ["--player", "--judge", "--language", "--interrogator"])
+@pytest.mark.parametrize("blank", ["", " ", ","])
+def test_a_blank_name_does_not_mean_all(bench: Bench, tiny: Tiny, option: str, blank: str) -> None:
+    ended = bench("run", "tiny", option, blank, *tiny.options())
+    assert ended.status == 2
+    assert f"'{option}'" in ended.err
+    assert "no name is given" in ended.err
+
+
 @pytest.mark.parametrize("command", ["plan", "run", "judge", *(c for c in READERS if c != "audit")])
 @pytest.mark.parametrize("language", ["xx", "an", "e", "english"])
 def test_an_unknown_language_is_answered_with_those_there_are(
