@@ -129,13 +129,14 @@ def test_the_package_has_few_parts() -> None:
 
 
 ABSENT: dict[str, list[str]] = {
-    "bench.site.workers": ["bench.protocols", "bench.chat", "httpx2", "pandas", "scipy"],
+    "bench.site.workers": ["bench.protocols", "bench.chat", "httpx2", "openai", "pandas", "scipy"],
     "bench.scores": ["bench.protocols", "bench.chat", "bench.prompts", "jinja2"],
-    "bench.scores.board": ["bench.protocols", "bench.chat", "bench.prompts", "jinja2", "httpx2"],
+    "bench.scores.board": ["bench.protocols", "bench.chat", "bench.prompts", "jinja2", "httpx2", "openai"],
     "bench.scores.analyses.report": ["bench.protocols", "bench.chat", "bench.prompts", "jinja2"],
     "bench.boards.loading": ["scipy.stats", "scipy.optimize", "matplotlib"],
-    "bench.site.talk": ["bench.protocols", "bench.chat", "httpx2"],
-    "bench.site.build": ["bench.protocols", "bench.chat", "httpx2"],
+    "bench.site.talk": ["bench.protocols", "bench.chat", "httpx2", "openai"],
+    "bench.site.build": ["bench.protocols", "bench.chat", "httpx2", "openai"],
+    "bench.chat.endpoint": ["openai"],
 }
 """What loading a module does not load."""
 LOADING = """

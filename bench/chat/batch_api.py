@@ -5,20 +5,20 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from time import time
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import urlsplit, urlunsplit
 
 import httpx2
+from openai import APIConnectionError, AsyncAPIResponse, AsyncOpenAI, Omit, omit
 
 from bench.catalog import Provider
 from bench.chat.faults import Fault, fault_of, shortened
 from bench.chat.secrets import Environment, is_http, key_of, secrets_of, shown_url
 from bench.chat.wire import (
     LARGEST_ANSWER,
-    address,
     body_of,
     connection_fault,
     headers_of,
@@ -39,7 +39,14 @@ FILE_SECONDS = 600.0
 """How long the provider may be silent while a file is on its way."""
 CHUNK = 2**16
 """Bytes of a result file that are read at once."""
+OF_THE_REQUEST = ("host", "connection", "accept", "content-type", "content-length", "transfer-encoding")
+"""Headers that follow from an address, a body and what is asked for."""
+AS_IT_COMES = "x-stainless-raw-response"
+"""Header by which the client finds out, once the response is there, that we want it as it comes."""
 UNEXPECTED = "unexpected answer; does the provider have OpenAI's Batch API?"
+
+
+_Request = AbstractAsyncContextManager[AsyncAPIResponse[Any]]
 
 
 class BatchTrouble(Exception):
@@ -76,37 +83,49 @@ class BatchApi:
                 f"{shown_url(provider.base_url)!r} has no Batch API", where=f"provider {name}"
             )
         self.secrets = secrets_of(provider, key)
-        headers = headers_of(provider.headers, key)
-        headers.pop("content-type", None)  # it follows from what is sent
-        self._client = http_client(provider.timeout_seconds, tls(provider.base_url), headers)
+        self._headers = headers_of(provider.headers, key)
+        url = urlsplit(provider.base_url)
+        http = http_client(provider.timeout_seconds, tls(provider.base_url))
+        http.params = httpx2.QueryParams(url.query)
+        http.event_hooks = {"request": [self._only_ours], "response": [self._refused]}
+        self._client = AsyncOpenAI(
+            api_key=key or "none",
+            base_url=urlunsplit(url._replace(query="", fragment="")),
+            timeout=http.timeout,
+            max_retries=0,
+            http_client=http,
+        )
 
     async def __aenter__(self) -> BatchApi:
         return self
 
     async def __aexit__(self, *exc: object) -> None:
-        await self._client.aclose()
+        await self._client.close()
 
     async def upload(self, name: str, data: bytes) -> str:
         """Upload the lines of a batch; returns the file's id."""
-        file = {"file": (name, data, "application/jsonl")}
-        uploaded = await self._asked("POST", "/files", is_file=True, data={"purpose": "batch"}, files=file)
-        return _text_at(uploaded, "id")
+        files = self._client.files.with_streaming_response
+        uploaded = files.create(
+            file=(name, data, "application/jsonl"), purpose="batch", timeout=timeout_of(FILE_SECONDS)
+        )
+        return _text_at(await self._answer(uploaded, is_file=True), "id")
 
     async def create(self, file_id: str, token: str) -> BatchView:
         """Create a batch from an uploaded file. After BatchTrouble it may still exist (:meth:`find`)."""
-        batch = {
-            "input_file_id": file_id,
-            "endpoint": "/v1/chat/completions",
-            "completion_window": "24h",
-            "metadata": {TOKEN_KEY: token},
-        }
-        return self._view(await self._asked("POST", "/batches", json=batch))
+        created = self._client.batches.with_streaming_response.create(
+            input_file_id=file_id,
+            endpoint="/v1/chat/completions",
+            completion_window="24h",
+            metadata={TOKEN_KEY: token},
+        )
+        return self._view(await self._answer(created))
 
     async def find(self, token: str, since: float) -> BatchView | None:
         """The batch with ``token``, created after ``since`` (Unix time); None without one."""
-        after: dict[str, str] = {}
+        after: str | Omit = omit
         while True:
-            page = await self._asked("GET", "/batches", {"limit": "100", **after})
+            batches = self._client.batches.with_streaming_response
+            page = await self._answer(batches.list(limit=100, after=after))
             if not isinstance(page.get("data"), list):
                 raise BatchTrouble(UNEXPECTED)  # not the same as no batches: one would be paid for twice
             last = after
@@ -116,14 +135,15 @@ class BatchApi:
                 created = batch.get("created_at")
                 if isinstance(created, int | float) and created < since - CLOCK_SKEW:
                     return None
-                last = {"after": _text_at(batch, "id")}
+                last = _text_at(batch, "id")
             if page.get("has_more") is not True or last == after:
                 return None
             after = last
 
     async def retrieve(self, batch_id: str) -> BatchView:
         """The batch's current progress."""
-        return self._view(await self._asked("GET", f"/batches/{quote(batch_id, safe='')}"))
+        batches = self._client.batches.with_streaming_response
+        return self._view(await self._answer(batches.retrieve(batch_id)))
 
     async def lines(self, file_id: str) -> AsyncIterator[dict[str, Any]]:
         """The results in a result file; other lines, and those that are too long, are skipped.
@@ -131,8 +151,9 @@ class BatchApi:
         Raises BatchTrouble for a file with nothing but other lines, such as a proxy's error page.
         """
         read = found = 0
-        path = f"/files/{quote(file_id, safe='')}/content"
-        async with self._response("GET", path, is_file=True, headers={"accept": "*/*"}) as response:
+        files = self._client.files.with_streaming_response
+        content = files.content(file_id, timeout=timeout_of(FILE_SECONDS))
+        async with self._response(content, is_file=True) as response:
             async for line in lines_of(response.aiter_bytes(CHUNK), LARGEST_ANSWER):
                 read += bool(line.strip())
                 try:
@@ -161,11 +182,9 @@ class BatchApi:
             reason=shortened("; ".join(messages), self.secrets),
         )
 
-    async def _asked(
-        self, method: str, path: str, query: Mapping[str, str] | None = None, **request: Any
-    ) -> dict[str, Any]:
+    async def _answer(self, request: _Request, *, is_file: bool = False) -> dict[str, Any]:
         """The JSON object that the provider answers. Raises as :meth:`_response`."""
-        async with self._response(method, path, query, **request) as response:
+        async with self._response(request, is_file=is_file) as response:
             body = await body_of(response)
         try:
             data = json.loads(body)
@@ -176,34 +195,32 @@ class BatchApi:
         return data
 
     @asynccontextmanager
-    async def _response(
-        self,
-        method: str,
-        path: str,
-        query: Mapping[str, str] | None = None,
-        *,
-        is_file: bool = False,
-        **request: Any,
-    ) -> AsyncIterator[httpx2.Response]:
+    async def _response(self, request: _Request, *, is_file: bool) -> AsyncIterator[httpx2.Response]:
         """The response to a request; one with a file may take as long as it goes on. Raises BatchTrouble for
         an error that may pass, otherwise ProviderError."""
         seconds = FILE_SECONDS if is_file else self.provider.timeout_seconds
-        request["timeout"] = timeout_of(seconds)
         try:
-            url = httpx2.URL(address(self.provider.base_url, path)).copy_merge_params(query or {})
-            async with (
-                asyncio.timeout(None if is_file else seconds),
-                self._client.stream(method, url, **request) as response,
-            ):
-                if not response.is_success:
-                    payload = payload_of(await body_of(response), response)
-                    fault = fault_of(response.status_code, payload, self.secrets)
-                    raise self._error(fault, response.status_code)
-                yield response
-        except (BatchTrouble, ProviderError):
-            raise
+            async with asyncio.timeout(None if is_file else seconds), request as response:
+                yield response.http_response
         except Exception as error:  # the client lets through what TLS, IDNA and others below it raise
-            raise self._error(connection_fault(error, seconds)) from None
+            cause = error.__cause__ if isinstance(error, APIConnectionError) else None
+            found = cause if isinstance(cause, Exception) else error
+            if isinstance(found, BatchTrouble | ProviderError):
+                raise found from None
+            raise self._error(connection_fault(found, seconds)) from None
+
+    async def _only_ours(self, request: httpx2.Request) -> None:
+        """Drop the headers that the client adds about this machine and from its environment."""
+        kept = [*OF_THE_REQUEST, AS_IT_COMES, *(["authorization"] if request.url.userinfo else [])]
+        own = {name: request.headers[name] for name in kept if name in request.headers}
+        request.headers = httpx2.Headers({**self._headers, **own})
+
+    async def _refused(self, response: httpx2.Response) -> None:
+        """Raise for an error before the client does, which would read a body of any length."""
+        if not response.is_success:
+            payload = payload_of(await body_of(response), response)
+            status = response.status_code
+            raise self._error(fault_of(status, payload, self.secrets), status)
 
     def _error(self, fault: Fault, status: int = 0) -> BatchTrouble | ProviderError:
         if fault.retried:

@@ -1,6 +1,7 @@
 """One provider on the wire: its clients, its limits, and one attempt at a call.
 
-Loaded only when something has to be sent.
+Loaded only when something has to be sent. Calls need nothing of the ``openai`` package, whose import takes
+longer than a hundred calls: only ``batch_api`` uses it.
 """
 
 from __future__ import annotations

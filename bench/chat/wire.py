@@ -27,7 +27,7 @@ CONNECT_SECONDS = 10.0
 KEEP_ALIVE_SECONDS = 30.0
 
 _ADDRESS_ERRORS = (httpx2.InvalidURL, httpx2.UnsupportedProtocol, httpx2.LocalProtocolError, ValueError)
-_NOISY_LOGGERS = ("httpx2", "httpcore2")
+_NOISY_LOGGERS = ("openai", "httpx2", "httpcore2")
 """Below warning level they may print addresses and headers with keys."""
 
 

@@ -70,7 +70,7 @@ def test_requests_hold_what_models_toml_says_and_nothing_of_the_environment(
         assert sent["x-title"] == "Dramaturg"
         assert sent.get("authorization") == (f"Bearer {KEY}" if key else None)
         assert "ambient" not in str(sent)
-        assert not any(name.startswith("x-stainless") for name in sent)
+        assert [name for name in sent if name.startswith("x-stainless")] == ["x-stainless-raw-response"]
 
 
 HTML = {"content-type": "text/html; charset=hex"}

@@ -8,7 +8,7 @@ import sys
 
 from tests.tiny import ROOT, Tiny
 
-CALLING = {"httpx2", "xllamacpp", "distributed"}
+CALLING = {"openai", "httpx2", "xllamacpp", "distributed"}
 COUNTING = {"numpy", "pandas", "scipy"}
 DRAWING = {"matplotlib", "mkdocs", "bertopic", "sklearn", "soundfile"}
 STEPS: list[tuple[list[str], set[str]]] = [
