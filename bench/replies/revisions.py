@@ -77,6 +77,8 @@ _CHANGES: Final = Later(
     r"|(?:has|have|had|contains?) (?:an? |some )?(?:mistake|error))"
     r"|^\W*(?:swap|(?:add|subtract|deduct) (?:an?|one|half|[0-9]) )\b"
     rf"|^\W*(?:actually|rather|better|make (?:it|that)|скорее|eher|lieber|plutôt|mejor),? ?{_NUMBER}"
+    r"|^\W*(?:(?:h+m+|wait|no|that|this|it)(?:['’]s| is| was| seems)?\W+)*"
+    r"(?:(?:a bit|rather|probably|perhaps) )?too (?:harsh|strict|lenient|generous|kind|high|low)\W*$"
     r"|\bactually\b[^.]{0,40}\b(?:lower|higher) (?:score|rating)|\bsollte [0-9]+ sein"
     r"|пересматрива|передума|я бы (?:измени|постави|снизи|повыси|понизи)|\bя ошиб|на самом деле[^.]{0,40}\d"
     r"|ich würde [^.]{0,40}(?:ändern|senken|anheben|geben)"

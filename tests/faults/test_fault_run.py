@@ -72,7 +72,7 @@ def test_a_run_with_three_faults_in_ten_ends_every_cell(
     assert talks_failed == sum(talk.status == "failed" for talk in talks)
     assert verdicts_failed == sum(verdict.status == "failed" for verdict in verdicts)
     assert talks_failed + verdicts_failed > 0
-    asked = re.search(r"(\d+) replies could not be used", said.out)
+    asked = re.search(r"Asked for again: (\d+) repl", said.out)
     assert asked is not None, said.out
     check_calls(talks, verdicts, sent, retried, int(asked[1]))
     assert server.count <= sent  # what is sent on a connection that is gone, no server sees

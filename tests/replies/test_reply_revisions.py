@@ -67,6 +67,7 @@ En fait, je mettrais plutôt 2 pour la fluidité.
 Turn 2: 3, 4
 Add one point to fluency in turn 2.
 I'd rather give 2 for fluency.
+Hmm, that is a bit too harsh.
 The scores of the two turns are swapped.
 Actually 2.
 やっぱり2にします。
