@@ -254,7 +254,7 @@ def _blocks(text: str, start: int, cut: bool) -> tuple[list[tuple[int, int]], bo
             continue
         if not depth and _in_sentence(text, mark.start(), at):
             continue
-        if depth and mark["open"] and _among_words(text, mark):
+        if depth and mark["open"] and among_words(text, mark):
             continue
         if mark["channel"] and not depth:
             end = _CHANNEL_END.search(text, at)
@@ -266,7 +266,7 @@ def _blocks(text: str, start: int, cut: bool) -> tuple[list[tuple[int, int]], bo
             opened = opened if depth else mark
             depth += 1
         elif opened is None:
-            blocks = blocks if _among_words(text, mark) else [(0, at)]
+            blocks = blocks if among_words(text, mark) else [(0, at)]
         else:
             depth, closed = depth - 1, at
             if not depth:
@@ -278,7 +278,7 @@ def _blocks(text: str, start: int, cut: bool) -> tuple[list[tuple[int, int]], bo
         return [*blocks, (opened.start(), closed)], False
     if opened["paired"]:
         return blocks, False
-    in_words = _among_words(text, opened)
+    in_words = among_words(text, opened)
     sure = not (opened["word"] or opened["aside"] or in_words)
     if sure or (cut and not (opened["word"] and in_words)) or _stands_alone(text, opened):
         return [*blocks, (opened.start(), len(text))], True
@@ -296,7 +296,7 @@ def _block(text: str, opening: re.Match[str], closing: re.Match[str], lead: int)
     short = len(inside.split()) <= MENTIONED_WORDS and "\n" not in inside
     if (short and _in_sentence(text, start, end)) or (around in QUOTES and text[end + 1 :].strip()):
         return []
-    if _among_words(text, opening) and _among_words(text, closing) and not _STOP.search(inside):
+    if among_words(text, opening) and among_words(text, closing) and not _STOP.search(inside):
         return []
     fence, rest = _FENCED.search(text, max(0, start - 40), start), _FENCE_END.match(text, end)
     if fence and rest:
@@ -312,7 +312,7 @@ def _in_sentence(text: str, start: int, end: int) -> bool:
     return bool(before.strip()) and _GOES_ON.match(text, end) is not None
 
 
-def _among_words(text: str, mark: re.Match[str]) -> bool:
+def among_words(text: str, mark: re.Match[str]) -> bool:
     """Whether a mark without its other half stands among the words of a sentence, which goes on behind it."""
     before = text[max(0, mark.start() - 2) : mark.start()]
     return (before[:1].isalnum() or before[:1] == ":") and before[1:] == " " and _word_follows(text, mark)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from bench.replies.later import Later
-from bench.replies.reasoning import CLOSING, MAY_MARK, OPENING, closing_after, mentioned
+from bench.replies.reasoning import CLOSING, MAY_MARK, OPENING, among_words, closing_after, mentioned
 
 _CLOSER: Final = {"{": "}", "[": "]"}
 _OPENER: Final = {"}": "{", "]": "["}
@@ -99,6 +99,8 @@ class _Scanner:
         self.stack: list[_Open] = []
         self.count = {"{": 0, "[": 0}
         self.result = Scan()
+        self.endless = False
+        """Whether no mark that ends reasoning follows."""
         self.top = _TOP if MAY_MARK.search(text, start) else _TOP_WITHOUT_MARKS
 
     def run(self) -> Scan:
@@ -117,8 +119,12 @@ class _Scanner:
         if (mark["open"] or mark["close"]) and mentioned(self.text, mark):
             return True
         if mark["open"]:
+            named = not mark["channel"] and among_words(self.text, mark)
+            end = None if named and self.endless else closing_after(self.text, mark)
+            if end is None and named:
+                self.endless = True
+                return True
             self.floor = mark.start()
-            end = closing_after(self.text, mark)
             self.pos = len(self.text) if end is None else end
             self.result.removed.append((mark.start(), self.pos))
         elif mark["close"]:

@@ -82,6 +82,13 @@ def test_marks_inside_the_strings_of_a_reply_are_not_reasoning_of_its_author() -
     assert reasoning_around(text) == Separated(text)
 
 
+def test_a_sentence_that_names_a_mark_hides_no_json() -> None:
+    assert utterance("The tag <think> is odd." + json.dumps({"next_utterance": SAID})).text == SAID
+    started = time.thread_time()
+    assert reasoning_around("a <think> b " * 30_000).reasoning == ""
+    assert time.thread_time() - started < 2
+
+
 @pytest.mark.parametrize("piece", ["<think>", "</think>", "<", "\n", "thinking:\n", "<think a=b "])
 def test_separating_takes_time_in_proportion_to_length(piece: str) -> None:
     def seconds(size: int) -> float:
