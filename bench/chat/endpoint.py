@@ -21,7 +21,16 @@ from bench.chat.limits import Limits
 from bench.chat.requests import ChatRequest
 from bench.chat.secrets import secrets_of, shown_url
 from bench.chat.waits import reset_in, wait_asked
-from bench.chat.wire import address, body_of, connection_fault, headers_of, http_client, payload_of, tls
+from bench.chat.wire import (
+    CALL_ERRORS,
+    address,
+    body_of,
+    connection_fault,
+    headers_of,
+    http_client,
+    payload_of,
+    tls,
+)
 from bench.replies.reader import in_reader
 
 LONGEST_INLINE = 2**16
@@ -76,7 +85,7 @@ class Endpoint:
                 client.stream("POST", self._address, content=body) as response,
             ):
                 content = await body_of(response)
-        except Exception as error:  # the client lets through what TLS, IDNA and others below it raise
+        except CALL_ERRORS as error:
             return connection_fault(error, seconds)
         finally:
             self._free.append(client)

@@ -11,8 +11,8 @@ import httpx2
 
 from bench.catalog import Catalog
 from bench.chat.secrets import Environment, shown_url
-from bench.chat.wire import address, body_of, connection_fault, headers_of, http_client, tls
-from bench.errors import ProviderError, UserError
+from bench.chat.wire import CALL_ERRORS, address, body_of, connection_fault, headers_of, http_client, tls
+from bench.errors import ProviderError
 from bench.suites.new_models import NewModel, usable_id
 from bench.toml_entries import fits_header, unknown_name
 
@@ -46,9 +46,7 @@ def models_of_server(
         raise ProviderError(fault, where=place, hint="Set its variable to the key alone.")
     try:
         status, data = asyncio.run(_listed(base_url, headers_of(headers or {}, key), seconds))
-    except UserError:
-        raise
-    except Exception as error:  # the client lets through what TLS, IDNA and others below it raise
+    except CALL_ERRORS as error:
         fault = connection_fault(error, seconds).detail
         raise ProviderError(fault, where=place, hint="Start the server, or check the address.") from None
     if status in (401, 403):

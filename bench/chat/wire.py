@@ -19,6 +19,7 @@ import httpx2
 
 from bench import __version__
 from bench.chat.faults import ADDRESS_HINT, CERTIFICATE_HINT, PROXY_HINT, UNREACHABLE_HINT, Fault
+from bench.chat.secrets import is_http
 from bench.errors import ProviderError
 
 LARGEST_ANSWER = 8 * 2**20
@@ -26,6 +27,8 @@ LARGEST_ANSWER = 8 * 2**20
 CONNECT_SECONDS = 10.0
 KEEP_ALIVE_SECONDS = 30.0
 
+CALL_ERRORS = (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError, OSError, ValueError)
+"""What a call may raise: the client's errors, and those it lets through (TLS, time limits, host names)."""
 _ADDRESS_ERRORS = (httpx2.InvalidURL, httpx2.UnsupportedProtocol, httpx2.LocalProtocolError, ValueError)
 _NOISY_LOGGERS = ("openai", "httpx2", "httpcore2")
 """Below warning level they may print addresses and headers with keys."""
@@ -64,6 +67,8 @@ def http_client(
     for logger in _NOISY_LOGGERS:
         logging.getLogger(logger).setLevel(logging.WARNING)
     try:
+        if proxied and not all(is_http(f"http://{proxy.rpartition('://')[2]}") for proxy in _proxies()):
+            raise ValueError
         return httpx2.AsyncClient(
             verify=context,
             timeout=timeout_of(seconds),
@@ -160,8 +165,12 @@ def connection_fault(error: Exception, seconds: float) -> Fault:
 
 
 def _unreachable_hint() -> str:
-    proxied = {"http", "https", "all"} & getproxies().keys()
-    return f"{UNREACHABLE_HINT} {PROXY_HINT}" if proxied else UNREACHABLE_HINT
+    return f"{UNREACHABLE_HINT} {PROXY_HINT}" if _proxies() else UNREACHABLE_HINT
+
+
+def _proxies() -> list[str]:
+    """The proxies of the environment."""
+    return [proxy for scheme, proxy in getproxies().items() if scheme in ("http", "https", "all")]
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:

@@ -134,6 +134,7 @@ def test_every_damaged_response_ends_in_a_reply_or_an_error(play: Play) -> None:
         (f"http://u:{SECRET}@[bad", "proxy"),
         ("http://127.0.0.1:1", "proxy"),
         ("http://", "proxy"),
+        ("127.0.0.1:99999", "proxy"),
     ],
 )
 def test_a_proxy_that_cannot_be_used_is_named(
