@@ -32,7 +32,7 @@ _WORDS = (
     r"|deliberate|ponder(?:ing)?|internal|hidden|mental_model|brainstorm(?:ing)?"
     r"|gedanken?(?:gang)?|denkprozess|überlegung(?:en)?|réflexions?|pensées?|raisonnement|pensamientos?|razonamiento"
     r"|pensamento|raciocínio|pensiero|ragionamento|мысль|ход_мыслей|обдумывание|생각|추론|사고(?:과정)?"
-    r"|内心(?:独白|思考)|考える|विचार|düşünce|تفكير"
+    r"|内心(?:独白|思考)|考える?|думаю|(?:nach)?denken|penser|razonar|विचार|düşünce|تفكير"
 )
 _ATTRIBUTES = (
     r"(?:\s{1,9}[\w:.-]{1,40}\s{0,3}=\s{0,3}(?:\"[^\"<>]{0,200}\"|'[^'<>]{0,200}'|[^\s\"'<>&]{1,200}"
@@ -53,7 +53,7 @@ _FLAGS = re.IGNORECASE
 OPENING: Final = Later(
     rf"{_START}(?:(?P<paired><<{_TOKEN}>>|\[\[{_TOKEN}\]\]|{_LEFT}{_TOKEN}{_RIGHT})"
     rf"|{_LT}\s{{0,3}}{_NOT_END}(?:{_MACHINE}|(?P<word>{_WORDS})){_ATTRIBUTES}\s{{0,3}}{_GT}"
-    rf"|\\<(?:{_MACHINE})\\>|◁\s{{0,3}}{_TOKEN}\s{{0,3}}▷|\[THINK\]|<(?:unused|ctrl)94>(?:thought)?"
+    rf"|\\<(?:{_MACHINE})\\>|◁\s{{0,3}}{_TOKEN}\s{{0,3}}▷|\[THINK\]|\[unused16\]|<(?:unused|ctrl)94>(?:thought)?"
     rf"|(?P<aside>[\[【](?:(?:begin|start)[ _-])?{_TOKEN}(?:[ _-](?:start|begin)|开始|開始)?[\]】])"
     rf"|<{_BAR}?(?:begin|start){_JOIN}?(?:of{_JOIN}?)?{_TOKEN}{_BAR}?>"
     rf"|<{_BAR}{_BARRED}(?:{_JOIN}?(?:start|begin))?{_BAR}>"
@@ -69,7 +69,7 @@ and ``aside`` match marks that may also be a stage direction, ``paired`` those t
 _CLOSE = (
     rf"(?:<<(?:/|end[ _]){_TOKEN}>>|\[\[/{_TOKEN}\]\]|{_LEFT}/{_TOKEN}{_RIGHT}"
     rf"|{_LT}\s{{0,3}}\\{{0,2}}[/\\]\s{{0,3}}{_NAMES}\s{{0,3}}{_GT}|</think(?:ing)?[ \t\r]*+(?=\n|\Z)"
-    rf"|\\</{_NAMES}\\>|◁\s{{0,3}}/\s{{0,3}}{_TOKEN}\s{{0,3}}▷|<(?:unused|ctrl)95>"
+    rf"|\\</{_NAMES}\\>|◁\s{{0,3}}/\s{{0,3}}{_TOKEN}\s{{0,3}}▷|\[unused17\]|<(?:unused|ctrl)95>"
     rf"|[\[【](?:/{_TOKEN}|end[ _-]{_TOKEN}|{_TOKEN}(?:[ _-]end|结束|結束))[\]】]"
     rf"|<(?:/{_BAR}|{_BAR}/){_BARRED}{_BAR}>"
     rf"|<{_BAR}?end{_JOIN}?(?:of{_JOIN}?)?{_TOKEN}{_BAR}?>|<{_BAR}?{_BARRED}(?:{_JOIN}|:)?end{_BAR}?>"
@@ -136,8 +136,8 @@ _BY_HEADINGS: Final = Later(
     rf"\n\s*+(?:\*\*|\#{{1,6}}[ ])?(?:{_FOREIGN_ANSWER})(?:\*\*)?[:：](?:\*\*)?"
     rf"|{_FOLD}.*?</details>|(?={_FENCE})(?P<fence>[`~:]{{3,5}}).*?(?P=fence)[ \t\r]*+(?=\n|\Z)"
     rf"|{_QUOTED}[^\n]*+(?:\n[ \t]*+>[^\n]*+)*+"
-    r"|<!--\s*+(?:thinking|thoughts?|reasoning|internal|analysis)\b.*?-->"
-    r"|<(?P<box>div|span)\s[^<>]{0,100}\b(?:thinking|reasoning)\b[^<>]{0,100}>.*?</(?P=box)>"
+    r"|<!--\s*+(?:think(?:ing)?|thoughts?|reasoning|internal|analysis)\b.*?-->"
+    r"|<(?P<box>div|span|p|section)\s[^<>]{0,100}\b(?:thinking|reasoning)\b[^<>]{0,100}>.*?</(?P=box)>"
     rf"|<(?P<name>(?!{_SHOWN})[\w:.-]{{1,40}})>.*?</(?P=name)>\s*+"
     r"(?=<(?:final_?)?(?:answer|response|reply|output)>)"
     r"|(?:<\|im_start\|>assistant)?/think[ \t\r]*+\n.*?<\|im_end\|>(?:\s*+<\|im_start\|>assistant\b)?"

@@ -29,7 +29,16 @@ TAGS = (
             "мысль",
         ),
         *("character_analysis", "meta-cognition", "reflect", "response_planning"),
-        *("hidden_cot", "silent_reasoning", "brainstorm", "gedanken", "réflexion", "pensamiento", "생각"),
+        *(
+            "hidden_cot",
+            "silent_reasoning",
+            "brainstorm",
+            "gedanken",
+            "réflexion",
+            "pensamiento",
+            "생각",
+            "考え",
+        ),
     ),
 )
 MARKS = [(f"<{tag}>", f"</{tag}>") for tag in TAGS]
@@ -51,6 +60,7 @@ MARKS += [
     ("<|think|>", "<|end|><|begin|>assistant<|content|>"),
     ("<|assistant_thinking|>", "<|/assistant_thinking|>"),
     ("<ctrl94>", "<ctrl95>"),
+    ("[unused16]", "[unused17]"),
     ("[思考开始]\n", "\n[思考结束]\n"),
     ("[THINK_START]", "[THINK_END]"),
     ("[BEGIN_THOUGHT]", "[END_THOUGHT]"),
@@ -89,6 +99,7 @@ HEADED = [
     ("# Internal Thoughts\n", "\n# Reply\n"),
     ("<!-- thinking: ", " -->\n"),
     ('<div class="thinking">', "</div>\n"),
+    ("<p class='thinking'>", "</p>\n"),
     ("<details><summary>思考过程</summary><pre>", "</pre></details>\n"),
     ("/think\n", "<|im_end|>\n<|im_start|>assistant\n"),
     ("《think》", "《/think》"),
