@@ -85,7 +85,7 @@ ACCESS_WORDS = Later(
 ACCOUNT_WORDS = Later(
     r"\b(account|organi[sz]ation|api key|project|workspace|user id|ip( address)?)\b[^.]{0,40}"
     r"\b(flagged|suspend|block|bann|disabl|deactivat|restrict|terminat|locked|must be verified)"
-    r"|账[号户]已被锁定"
+    r"|账[号户]已被锁定|实名"
     r"|\b(konto|compte|cuenta|conta)\b[^.]{0,40}\b(gesperrt|blockiert|deaktiviert|suspend|bloqu|d[eé]sa[ct])"
     r"|\b(location|country|region)\b[^.]{0,40}\bnot supported",
     re.IGNORECASE,

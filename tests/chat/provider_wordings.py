@@ -148,6 +148,8 @@ registry.ollama.ai/library/x does not support chat
 "x" does not support thinking
 """,
     "user": """
+根据法律法规，请先完成实名认证
+This API key has been disabled for safety reasons
 Invalid model name passed in model=gpt-9. Call `/v1/models` to view available models for your key.
 No models loaded. Please load a model in the developer page or use the `lms load` command.
 User has exhausted their daily free quota
