@@ -15,6 +15,7 @@ from bench.boards.commit import committable
 from bench.boards.loading import all_suites, load_board, write_board
 from bench.catalog import Catalog, load_catalog
 from bench.errors import CatalogError
+from bench.run.checking import check_all
 from bench.run.plan import make_plan
 from bench.run.runner import run_plan
 from bench.suites import Card, SceneSet, Situation, Suite, load_suite, suite_files
@@ -200,7 +201,33 @@ def test_a_model_that_the_catalog_lacks_is_named(tiny: Tiny) -> None:
 def test_a_suite_is_named_as_its_results_folder_will_be(tiny: Tiny, name: str) -> None:
     tiny.suite_file.rename(tiny.suite_file.with_name(f"{name}.toml"))
     with pytest.raises(CatalogError, match="cannot name a suite"):
-        suite_files(tiny.prompts)
+        load_suite(tiny.prompts, name)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "pingpong_v2/tiny copy.toml",
+        "pingpong_v2/Draft.toml",
+        "pingpong_v2/._tiny.toml",
+        "pingpong_v2/._player.jinja",
+        "pingpong_v2/.ipynb_checkpoints/tiny-checkpoint.toml",
+        "characters/en/._anna.toml",
+        "situations/en/.#storm.toml",
+        ".trash/tiny.toml",
+        ".trash/player.jinja",
+    ],
+)
+def test_a_file_that_cannot_be_a_suite_or_is_hidden_stops_no_other(tiny: Tiny, name: str) -> None:
+    stray = tiny.prompts / name
+    stray.parent.mkdir(exist_ok=True)
+    stray.write_bytes(b"\x00\xff")
+    assert list(suite_files(tiny.prompts)) == ["tiny"]
+    assert load_suite(tiny.prompts, "tiny").scenes["en"].pairs
+    faulty = [str(stray)] if "/." not in f"/{name}" else []
+    assert [
+        *dict.fromkeys(f.where.split(":")[0] for f in check_all((tiny.prompts,), tiny.models).faults)
+    ] == faulty
 
 
 def test_a_language_is_named_as_its_results_folder_will_be(tiny: Tiny) -> None:
@@ -343,4 +370,4 @@ def test_a_suite_cannot_have_the_name_of_another_part_of_the_results(tmp_path: P
     (folder / "player.jinja").write_text("x")
     (folder / f"{name}.toml").write_text("")
     with pytest.raises(CatalogError, match="reserved"):
-        suite_files(tmp_path)
+        load_suite(tmp_path, name)

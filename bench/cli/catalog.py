@@ -12,8 +12,9 @@ from rich.text import Text
 from bench.chat.secrets import Environment
 from bench.cli.options import Places, places
 from bench.cli.output import listing, print_json
-from bench.errors import CatalogError, UserError
+from bench.errors import CatalogError, UserError, each
 from bench.suites import load_suite, suite_files
+from bench.suites.layers import check_suite_name, suite_paths
 from bench.tables import printable
 
 PIPED_WIDTH = 400
@@ -56,6 +57,10 @@ def suites(form: str, where: Places) -> None:
     heads = ("suite", "protocol", "languages", "scenes", "interrogator", "judges", "title")
     rows: list[Sequence[object]] = []
     faults: dict[str, None] = {}
+    try:
+        each(check_suite_name, suite_paths(where.layers))
+    except CatalogError as error:
+        faults |= dict.fromkeys(fault.line() for fault in (error, *error.others))
     for name in suite_files(where.layers):
         try:
             suite = load_suite(where.layers, name, check=False)

@@ -16,7 +16,7 @@ from bench.cli.common import F, gathered, one_of
 from bench.errors import CatalogError, UserError
 from bench.results import ResultsTree
 from bench.suites import Suite, load_suite, suite_files
-from bench.suites.layers import layers_of
+from bench.suites.layers import layers_of, visible
 from bench.toml_entries import check_known
 
 
@@ -158,7 +158,7 @@ def complete_cards(ctx: click.Context, param: click.Parameter, incomplete: str) 
     """Characters, or situations for an option of that name, whose ids begin with ``incomplete``."""
     kind = "situations" if param.name == "situations" else "characters"
     folders = [layer / kind / (ctx.params.get("language") or "*") for layer in _layers_typed(ctx)]
-    names = {path.stem for folder in folders for path in folder.parent.glob(f"{folder.name}/*.toml")}
+    names = {path.stem for folder in folders for path in visible(folder.parent, f"{folder.name}/*.toml")}
     return sorted(name for name in names if name.startswith(incomplete))
 
 

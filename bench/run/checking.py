@@ -18,7 +18,15 @@ from bench.run.processes import beside
 from bench.run.rehearsal import rehearse, templates_key
 from bench.suites import Card, Situation, Suite, SuiteEntry, read_suite, suite_files
 from bench.suites.drafts import UNFINISHED
-from bench.suites.layers import checked_language, entries_in, existing_layers, protocol_folders
+from bench.suites.layers import (
+    check_suite_name,
+    checked_language,
+    entries_in,
+    existing_layers,
+    protocol_folders,
+    suite_paths,
+    visible,
+)
 from bench.toml_entries import Entry, checked_id, entry_faults, located, read_tables, read_toml, unknown_name
 
 _ENTRIES: dict[str, tuple[str, type[Entry]]] = {
@@ -74,7 +82,7 @@ def check_all(layers: Sequence[Path], models: Path) -> CheckReport:
         report.unchecked = f"{which} (correct {models} first)"
     protocols = protocol_folders(layers)
     for layer in layers:
-        for path in sorted(layer.rglob("*.toml")):
+        for path in visible(layer, "**/*.toml"):
             report.files += 1
             try:
                 tables, text = read_tables(path, root=layer)
@@ -90,9 +98,10 @@ def check_all(layers: Sequence[Path], models: Path) -> CheckReport:
                 report.add(*entry_faults(SuiteEntry, tables, str(path), text=text))
                 report.add(*_names(path, tables, text, layers, named))
     try:
+        each(check_suite_name, suite_paths(layers))
         suite_files(layers)  # each has a name of its own
     except CatalogError as error:
-        report.add(error)
+        report.add(error, *error.others)
     _check_protocols(layers, protocols, catalog, report)
     report.sort()
     return report
@@ -202,7 +211,7 @@ def _check_protocols(
 
     That process takes the spoken ones, since sound files and the libraries that read them take longest.
     """
-    templates = [path.relative_to(layer) for layer in layers for path in layer.glob("*/**/*.jinja")]
+    templates = [path.relative_to(layer) for layer in layers for path in visible(layer, "*/**/*.jinja")]
     report.files += len(templates)
     folders = {path.parts[0] for path in templates}
     names = sorted(folders | protocols, key=lambda name: (name in protocols and facts_of(name).spoken, name))
@@ -213,7 +222,7 @@ def _check_protocols(
         for name in share:
             _check_templates(layers, name, protocols, report)
         for path in sorted(
-            path for layer in layers for name in share for path in (layer / name).glob("*.toml")
+            path for layer in layers for name in share for path in visible(layer / name, "*.toml")
         ):
             if str(path) not in report.faulty():
                 _check_suite(path, layers, catalog, report, rehearsed)
@@ -231,12 +240,12 @@ def _check_new_probes(layers: Sequence[Path], report: CheckReport) -> None:
     played = {
         (language, first_version(name))
         for layer in layers
-        for path in (layer / PROBES).glob("*.toml")
+        for path in visible(layer / PROBES, "*.toml")
         for language, selection in _languages(path).items()
         for name in _list(selection, "characters")
     }
     for layer in layers:
-        for path in sorted((layer / PROBES).glob("*/*.toml")):
+        for path in visible(layer / PROBES, "*/*.toml"):
             card = (path.parent.name, first_version(path.stem))
             if card not in played and not path.stem.startswith("_") and str(path) not in report.faulty():
                 try:
@@ -257,9 +266,11 @@ def _languages(path: Path) -> Mapping[str, object]:
 def _check_templates(layers: Sequence[Path], protocol: str, protocols: set[str], report: CheckReport) -> None:
     """Compile the templates of a protocol."""
     roles: tuple[str, ...] = facts_of(protocol).roles if protocol in protocols else ()
-    for folder in sorted({path.parent for layer in layers for path in (layer / protocol).glob("**/*.jinja")}):
-        found = {path.name.split(".")[0] for path in folder.glob("*.jinja")}
-        languages = {path.name.split(".")[1] for path in folder.glob("*.*.jinja")} | {"en"}
+    for folder in sorted(
+        {path.parent for layer in layers for path in visible(layer / protocol, "**/*.jinja")}
+    ):
+        found = {path.name.split(".")[0] for path in visible(folder, "*.jinja")}
+        languages = {path.name.split(".")[1] for path in visible(folder, "*.*.jinja")} | {"en"}
         for role in [role for role in roles if role in found] or sorted(found):
             for language in sorted(languages):
                 try:

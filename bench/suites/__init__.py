@@ -20,6 +20,7 @@ from bench.protocol_facts import facts_of
 from bench.records import MOST_REPEATS
 from bench.suites.layers import (
     Prompts,
+    check_suite_name,
     check_templates,
     checked_language,
     entries_in,
@@ -27,6 +28,7 @@ from bench.suites.layers import (
     in_layers,
     is_private_layer,
     situation_files,
+    suite_paths,
     templates_in,
 )
 from bench.suites.layers import suite_files as suite_files
@@ -294,6 +296,9 @@ def load_suite(prompts: Prompts, name: str, *, check: bool = True) -> Suite:
     """
     files = suite_files(prompts)
     if name not in files:
+        for path in suite_paths(prompts):
+            if path.stem == name:
+                check_suite_name(path)
         raise unknown_name(name, files, "suite", " and ".join(map(str, existing_layers(prompts))))
     return read_suite(files[name], existing_layers(prompts), check=check)
 

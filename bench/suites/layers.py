@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from bench.errors import CatalogError
@@ -63,11 +63,17 @@ def is_private_layer(layer: Path) -> bool:
     return layer.name == PRIVATE or hidden_from_git(layer)
 
 
+def visible(folder: Path, pattern: str) -> list[Path]:
+    """What matches ``pattern`` below ``folder``, sorted, without the hidden files of editors and systems."""
+    depth = len(folder.parts)
+    return sorted(p for p in folder.glob(pattern) if not any(part[0] == "." for part in p.parts[depth:]))
+
+
 def protocol_folders(layers: Sequence[Path]) -> set[str]:
     """Names of the folders of protocols: those that hold templates in one of ``layers``, and known ones,
     whose templates may all be in folders of suites."""
     known = {name for name in known_protocols() if any((layer / name).is_dir() for layer in layers)}
-    return known | {path.parent.name for layer in layers for path in layer.glob("*/*.jinja")}
+    return known | {path.parent.name for layer in layers for path in visible(layer, "*/*.jinja")}
 
 
 def in_layers(layers: Sequence[Path], *parts: str) -> Path:
@@ -79,7 +85,7 @@ def in_layers(layers: Sequence[Path], *parts: str) -> Path:
 def templates_in(layers: Sequence[Path], protocol: str, name: str) -> Path:
     """The folder of templates called ``name`` (empty: the protocol's own) in the first layer that has it."""
     folders = [layer / protocol / name for layer in layers]
-    return next((folder for folder in folders if any(folder.glob("*.jinja"))), folders[0])
+    return next((folder for folder in folders if visible(folder, "*.jinja")), folders[0])
 
 
 def check_templates(layers: Sequence[Path], protocol: str, name: str, language: str, where: str) -> None:
@@ -98,7 +104,8 @@ def entries_in(layers: Sequence[Path], kind: str, language: str) -> Mapping[str,
     for layer in layers:
         folder = layer / kind / language
         names = os.listdir(folder) if folder.is_dir() else []  # noqa: PTH208 - called often, with many files
-        for stem in (name.removesuffix(".toml") for name in names if name.endswith(".toml")):
+        names = [name for name in names if name.endswith(".toml") and name[0] != "."]
+        for stem in (name.removesuffix(".toml") for name in names):
             if stem in folders:
                 name = f"{stem}.toml"
                 where = f"{folder / name} and {folders[stem] / name}"
@@ -112,15 +119,25 @@ def situation_files(layers: Sequence[Path], language: str) -> Mapping[str, Path]
     return entries_in(layers, "situations", language) or entries_in(layers, "situations", FALLBACK)
 
 
-def suite_files(prompts: Prompts) -> dict[str, Path]:
-    """The suite files below ``prompts`` by suite id. Raises CatalogError for an unusable or repeated id."""
+def suite_paths(prompts: Prompts) -> Iterator[Path]:
+    """Every suite file below ``prompts``, whatever its name."""
     layers = existing_layers(prompts)
     protocols = protocol_folders(layers)
+    for path in (path for layer in layers for path in visible(layer, "*/*.toml")):
+        if path.parent.name in protocols:  # no cards, no situations
+            yield path
+
+
+def suite_files(prompts: Prompts) -> dict[str, Path]:
+    """The suite files below ``prompts`` by suite id, without those whose name cannot be one.
+
+    Raises CatalogError for a repeated id.
+    """
     files: dict[str, Path] = {}
-    for path in (path for layer in layers for path in sorted(layer.glob("*/*.toml"))):
-        if path.parent.name not in protocols:
-            continue  # cards, situations
-        name = folder_name(path.stem, "suite", str(path))
+    for path in suite_paths(prompts):
+        name = path.stem
+        if not _names_folder(name):
+            continue
         if name in files:
             where = f"{path} and {files[name]}"
             raise CatalogError(f"duplicate suite {name!r}", where=where, hint="Rename one of the two files.")
@@ -128,9 +145,18 @@ def suite_files(prompts: Prompts) -> dict[str, Path]:
     return files
 
 
+def check_suite_name(path: Path) -> None:
+    """Raise CatalogError if no suite can have the name of the file ``path``."""
+    folder_name(path.stem, "suite", str(path))
+
+
+def _names_folder(name: str) -> bool:
+    return slug(name) == name and name not in NOT_SUITES
+
+
 def folder_name(name: str, kind: str, where: str) -> str:
     """``name`` if a folder of results can have that name, else CatalogError."""
-    if slug(name) != name or name in NOT_SUITES:
+    if not _names_folder(name):
         hint = "Use lower-case letters, digits and '-', and no reserved name: results get a folder of it."
         raise CatalogError(f"{name!r} cannot name a {kind}", where=where, hint=hint)
     return name

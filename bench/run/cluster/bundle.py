@@ -14,6 +14,7 @@ from bench.protocols import Protocol, protocol_class
 from bench.records import Record
 from bench.run.cluster.source import SOURCE
 from bench.suites import Card, SceneSet, Situation, Suite, SuiteEntry
+from bench.suites.layers import visible
 from bench.toml_entries import read_text
 
 
@@ -64,7 +65,7 @@ def bundle_of(
         cards=scenes.cards,
         situations=scenes.situations,
         items=scenes.items,
-        templates={path.name: read_text(path, root=folder.parent) for path in sorted(folder.glob("*.jinja"))},
+        templates={path.name: read_text(path, root=folder.parent) for path in visible(folder, "*.jinja")},
         providers={name: shared(name, p, workers, catalog) for name, p in providers.items()},
         models=chosen,
         cache=None if cache is None else str(cache),
