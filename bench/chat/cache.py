@@ -30,6 +30,8 @@ RETRY_LOCKED_SECONDS = 1.0
 CHECKED = 1
 """``user_version`` of a database whose rows all have a checksum. Versions before 0.2.0 wrote none."""
 MOST_UNSAVED = 10_000
+LONGEST_PATH = 480
+"""Characters of a folder in which SQLite can open a database."""
 SMALLEST_SPACE = 2**16
 """Bytes. With less of them, the disk is full for a database."""
 
@@ -62,6 +64,7 @@ _REASONS: tuple[tuple[tuple[str, ...], str, str], ...] = (
         "it cannot be written",
         "Change its permissions, or name another folder by --cache.",
     ),
+    (("too long",), "its path is too long", "Name a folder with a shorter path by --cache."),
     (("file exists", "not a directory"), "there is a file in its place", "Name a folder by --cache."),
     (
         ("unable to open",),
@@ -327,6 +330,8 @@ class ResponseCache:
         words = "locked" if _is_lock(error) else str(error).lower()
         if not any(sign in words for signs, *_ in _REASONS[:-1] for sign in signs) and _is_full(self.folder):
             words = "full"  # a new database that was written in part reads as a damaged one
+        if "unable to open" in words and len(str(self.folder.resolve())) > LONGEST_PATH:
+            words = "too long"
         reason, hint = next((rest for signs, *rest in _REASONS if any(sign in words for sign in signs)))
         message = f"{self.folder}: the response cache cannot be used: {reason}. {consequence} {hint}"
         self._warn_user(message)

@@ -67,7 +67,7 @@ class _AliasEntry(Entry):
 
 def published_lists(folder: Path) -> list[str]:
     """Names of the lists in a folder, sorted."""
-    return sorted(path.stem for path in folder.glob("*.csv"))
+    return sorted(path.stem for path in folder.glob("*.csv") if path.name[0] != ".")
 
 
 def load_published(folder: Path, name: str) -> Published:

@@ -100,6 +100,17 @@ def assert_one_plain_line(ended: Ended, tiny: Tiny, reason: str, meaning: str) -
     assert "Traceback" not in ended.err
 
 
+@pytest.mark.parametrize("parts", [["c" * 300], ["c" * 200] * 3, ["c" * 200] * 30])
+def test_a_run_goes_on_without_a_cache_whose_path_is_too_long(
+    bench: Bench, tiny: Tiny, server: ScriptedServer, parts: list[str]
+) -> None:
+    folder = tiny.root.joinpath(*parts)
+    ended = bench("run", "tiny", *tiny.options(), "--cache", str(folder))
+    assert (ended.status, server.count) == (0, ALL)
+    (line,) = [line for line in ended.err.splitlines() if line.startswith("bench: ")]
+    assert "its path is too long. The run goes on without it. Name a folder with a shorter path" in line
+
+
 def test_a_run_with_a_read_only_cache_sends_only_what_it_does_not_hold(
     bench: Bench, tiny: Tiny, server: ScriptedServer
 ) -> None:

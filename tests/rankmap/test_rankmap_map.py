@@ -203,6 +203,12 @@ def test_committed_lists_are_what_was_published(name: str, source: str, column: 
     assert load_published(COMMITTED, name).scores == printed
 
 
+def test_a_hidden_file_is_no_list(tmp_path: Path) -> None:
+    for name in ("one.csv", "._one.csv"):
+        (tmp_path / name).touch()
+    assert published_lists(tmp_path) == ["one"]
+
+
 def test_committed_aliases_name_models_that_the_lists_hold() -> None:
     known = {name: load_published(COMMITTED, name).scores for name in published_lists(COMMITTED)}
     for one in load_aliases(COMMITTED):
