@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.run import checking
+from bench.run import checking, processes
 from bench.run.checking import check_all
 from tests.cli.conftest import Bench
 from tests.tiny import Tiny, edit
@@ -160,7 +160,7 @@ def test_check_finds_the_same_faults_without_a_second_process(
     here = os.getpid()
     found = [fault.line() for fault in check_all((tiny.prompts,), tiny.models).faults]
     assert len(found) >= 8
-    dead = checking.beside(lambda: os._exit(1) if os.getpid() != here else "done here")
+    dead = processes.beside(lambda: os._exit(1) if os.getpid() != here else "done here")
     assert dead() == "done here"
     monkeypatch.setattr(checking, "beside", lambda work: work)
     assert found == [fault.line() for fault in check_all((tiny.prompts,), tiny.models).faults]
