@@ -12,12 +12,13 @@ from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 import httpx2
-from openai import APIConnectionError, AsyncAPIResponse, AsyncOpenAI, Omit, omit
+from openai import APIConnectionError, AsyncAPIResponse, AsyncOpenAI, Omit, OpenAIError, omit
 
 from bench.catalog import Provider
 from bench.chat.faults import Fault, fault_of, shortened
 from bench.chat.secrets import Environment, is_http, key_of, secrets_of, shown_url
 from bench.chat.wire import (
+    CALL_ERRORS,
     LARGEST_ANSWER,
     body_of,
     connection_fault,
@@ -83,13 +84,15 @@ class BatchApi:
                 f"{shown_url(provider.base_url)!r} has no Batch API", where=f"provider {name}"
             )
         self.secrets = secrets_of(provider, key)
-        self._headers = headers_of(provider.headers, key)
+        self._headers = headers_of(provider.headers, key, provider.base_url)
         url = urlsplit(provider.base_url)
         http = http_client(provider.timeout_seconds, tls(provider.base_url))
         http.params = httpx2.QueryParams(url.query)
         http.event_hooks = {"request": [self._only_ours], "response": [self._refused]}
         self._client = AsyncOpenAI(
             api_key=key or "none",
+            organization="",  # None would mean the environment's
+            project="",
             base_url=urlunsplit(url._replace(query="", fragment="")),
             timeout=http.timeout,
             max_retries=0,
@@ -202,7 +205,7 @@ class BatchApi:
         try:
             async with asyncio.timeout(None if is_file else seconds), request as response:
                 yield response.http_response
-        except Exception as error:  # the client lets through what TLS, IDNA and others below it raise
+        except (OpenAIError, *CALL_ERRORS) as error:
             cause = error.__cause__ if isinstance(error, APIConnectionError) else None
             found = cause if isinstance(cause, Exception) else error
             if isinstance(found, BatchTrouble | ProviderError):

@@ -48,7 +48,7 @@ class Endpoint:
         self._limits = limits
         self._address = address(base_url, "/chat/completions")
         self._context = tls(base_url)
-        self._headers = headers_of(provider.headers, key)
+        self._headers = headers_of(provider.headers, key, base_url)
         self._headers.setdefault("content-type", "application/json")
         self._clients: list[httpx2.AsyncClient] = []
         self._free: list[httpx2.AsyncClient] = []

@@ -21,6 +21,7 @@ from bench import __version__
 from bench.chat.faults import ADDRESS_HINT, CERTIFICATE_HINT, PROXY_HINT, UNREACHABLE_HINT, Fault
 from bench.chat.secrets import is_http
 from bench.errors import ProviderError
+from bench.toml_entries import fits_header
 
 LARGEST_ANSWER = 8 * 2**20
 """Largest response body in bytes, after decompression; reading stops there."""
@@ -30,6 +31,8 @@ KEEP_ALIVE_SECONDS = 30.0
 CALL_ERRORS = (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError, OSError, ValueError)
 """What a call may raise: the client's errors, and those it lets through (TLS, time limits, host names)."""
 _ADDRESS_ERRORS = (httpx2.InvalidURL, httpx2.UnsupportedProtocol, httpx2.LocalProtocolError, ValueError)
+_BILLED_TO = {"openai-organization": "OPENAI_ORG_ID", "openai-project": "OPENAI_PROJECT_ID"}
+"""Header and variable by which OpenAI, and nobody else, is told whom to bill."""
 _NOISY_LOGGERS = ("openai", "httpx2", "httpcore2")
 """Below warning level they may print addresses and headers with keys."""
 
@@ -99,12 +102,16 @@ def connect_seconds(seconds: float) -> float:
     return min(CONNECT_SECONDS, seconds / 2)
 
 
-def headers_of(given: Mapping[str, str], key: str | None) -> httpx2.Headers:
+def headers_of(given: Mapping[str, str], key: str | None, base_url: str = "") -> httpx2.Headers:
     """The headers of every request to a provider, with the ``given`` ones in place of ours."""
     headers = httpx2.Headers({"accept": "application/json", "accept-encoding": "identity"})
     headers["user-agent"] = f"dramaturg/{__version__}"
     if key is not None:
         headers["authorization"] = f"Bearer {key}"
+    if urlsplit(base_url).hostname == "api.openai.com":
+        for name, variable in _BILLED_TO.items():
+            if (value := os.environ.get(variable, "")) and fits_header(value):
+                headers[name] = value
     headers.update(given)
     return headers
 

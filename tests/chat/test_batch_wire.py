@@ -19,7 +19,7 @@ from tests.scripted_server import Answer
 
 AMBIENT = {
     "OPENAI_API_KEY": "ambient",
-    "OPENAI_ORG_ID": "ambient",
+    "OPENAI_ORG_ID": "ambient é",
     "OPENAI_PROJECT_ID": "ambient",
     "OPENAI_BASE_URL": "http://ambient",
     "OPENAI_CUSTOM_HEADERS": "X-Ambient: ambient",

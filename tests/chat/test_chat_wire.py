@@ -17,10 +17,10 @@ from bench.catalog import LocalFile
 from bench.chat import Chat, Reply, RetryPolicy
 from bench.chat.faults import fault_of
 from bench.chat.listing import models_of_server
-from bench.chat.wire import connect_seconds, connection_fault
+from bench.chat.wire import connect_seconds, connection_fault, headers_of
 from bench.errors import ProviderError
 from bench.local import LocalServers
-from tests.chat.conftest import Play, asked, catalog
+from tests.chat.conftest import KEY, Play, asked, catalog
 from tests.lengths import of_long
 from tests.scripted_faults import scripted
 from tests.scripted_server import Answer, ScriptedServer, Seen, plausible
@@ -203,3 +203,13 @@ def test_a_server_that_does_not_connect_is_told_before_the_call_times_out(second
         "unreachable",
         f"no connection within {connect_seconds(seconds):g} s",
     )
+
+
+def test_only_openai_is_told_whom_to_bill(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_ORG_ID", "org-1")
+    monkeypatch.setenv("OPENAI_PROJECT_ID", "é")
+    assert "openai-organization" not in headers_of({}, KEY, "https://openai.example/v1")
+    sent = headers_of({}, KEY, "https://api.openai.com/v1")
+    assert (sent["openai-organization"], "openai-project" in sent) == ("org-1", False)
+    given = {"OpenAI-Organization": "org-2"}
+    assert headers_of(given, KEY, "https://api.openai.com/v1")["openai-organization"] == "org-2"
