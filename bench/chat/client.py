@@ -116,6 +116,8 @@ class Chat:
         self._retry = retry or RetryPolicy()
         self._on_call = on_call
         self._environment = Environment(environ, dotenv)
+        self._checked: set[str] = set()
+        """Models whose entries hold no credential."""
         self._expected = self._unchecked = frozenset(models)
         self._endpoints: dict[_Place, asyncio.Task[Endpoint]] = {}
         self._identities: dict[_Place, str] = {}
@@ -228,7 +230,9 @@ class Chat:
                 cache.release(prepared.key)
 
     def check_prompt(self, request: ChatRequest) -> None:
-        """Raise ProviderError if the prompt holds a credential of any provider in the catalog."""
+        """Raise ProviderError if the prompt, or the model's entry, holds a credential of any provider in the
+        catalog."""
+        self._check_entry(request.model)
         for name, secrets in self._secrets.items():
             if any(without(message.content, secrets)[1] for message in request.messages):
                 raise ProviderError(
@@ -236,6 +240,21 @@ class Chat:
                     where=f"role {request.role}",
                     hint="Remove it from prompts/ or from the conversation, and change it at the provider.",
                 )
+
+    def _check_entry(self, model: str) -> None:
+        """Raise ProviderError if the entry of ``model``, which records repeat, holds a credential."""
+        if model in self._checked:
+            return
+        entry = self.catalog.model(model).model_dump_json()
+        for name, secrets in self._secrets.items():
+            if without(entry, secrets)[1]:
+                raise ProviderError(
+                    f"[models.{model}] holds a credential of provider {name}; nothing was sent to it",
+                    where=str(self.catalog.path),
+                    hint="Results repeat a model's entry. Put the credential into `api_key_env` or"
+                    " `headers` of the provider, and have a new one made.",
+                )
+        self._checked.add(model)
 
     @cached_property
     def _secrets(self) -> dict[str, tuple[str, ...]]:

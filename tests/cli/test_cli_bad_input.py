@@ -245,3 +245,24 @@ def test_a_path_that_is_too_long_is_reported_as_such(
     fault = bench(*command, *done.options(), option, name).fault
     assert "too long" in fault
     assert "cannot be written" not in fault
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('name = "Bard"', 'name = "@"'),
+        ('model = "bard-1"', 'model = "@"'),
+        ("[models.bard]", '[models.bard]\nextra_body = { auth = { token = "@" } }'),
+    ],
+)
+def test_a_credential_in_a_models_entry_reaches_no_record(
+    bench: Bench, tiny: Tiny, server: ScriptedServer, old: str, new: str
+) -> None:
+    secret = "sk-0123456789abcdefXYZ"
+    edit(tiny.models, old, new.replace("@", secret))
+    edit(tiny.models, "seed = true\n", f'seed = true\nheaders = {{ "x-api-key" = "{secret}" }}\n')
+    ended = bench("run", "tiny", *tiny.options())
+    assert ended.status == 1
+    assert "[models.bard] holds a credential of provider scripted; nothing was sent to it" in ended.err
+    assert secret not in ended.out + ended.err
+    assert all(secret.encode() not in data for data in bytes_below(tiny.tree.root).values())
