@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import comb
+
 import numpy as np
 import numpy.typing as npt
 from scipy import special
@@ -10,6 +12,9 @@ from bench.scores.bootstrap import NOISE_DECIMALS, Array, draw_counts, stable_st
 from bench.scores.robust import Grid
 
 TOP = 3
+FEWEST_DRAWS = 100
+"""Different draws of the scenes that a chance needs, which is printed in percent. Two scenes have only three,
+so that a player that is worse in one and equal in the other would never be first."""
 
 
 def chances(
@@ -20,12 +25,14 @@ def chances(
     Characters and situations are resampled; players that tie share the place. Resampling both counts the
     noise of single scenes more than once, so deviations are scaled until a difference of two players varies
     by ``pair_variance``, the mean clustered variance over pairs. ``added``: variance that sampling judges
-    adds to each player's mean; None for these judges. Returns None if the variance is unknown, or if no
-    resample shows it.
+    adds to each player's mean; None for these judges. Returns None if the variance is unknown, if no resample
+    shows it, or if fewer than FEWEST_DRAWS of them differ.
     """
     if pair_variance is None or len(scores.players) < 2:
         return None
     have = ~np.isnan(scores.values)
+    if _different_draws(have) < FEWEST_DRAWS:
+        return None
     flat = np.where(have, scores.values, 0.0).reshape(len(have), -1)
     means = flat.sum(axis=1) / have.sum(axis=(1, 2))
     weights = _scene_weights(have, resamples, seed)
@@ -48,12 +55,24 @@ def _scene_weights(have: npt.NDArray[np.bool_], resamples: int, seed: int) -> Ar
     characters, only characters are drawn."""
     _, characters, situations = have.shape
     weights = draw_counts(stable_stream("chances", "characters", seed), characters, resamples)[:, :, None]
-    if characters == 1 or (have.any(axis=0).sum(axis=0) > 1).any():
+    if _is_crossed(have):
         weights = (
             weights
             * draw_counts(stable_stream("chances", "situations", seed), situations, resamples)[:, None]
         )
     return np.broadcast_to(weights, (resamples, characters, situations)).reshape(resamples, -1)
+
+
+def _is_crossed(have: npt.NDArray[np.bool_]) -> bool:
+    """Whether situations are drawn besides characters."""
+    return have.shape[1] == 1 or bool((have.any(axis=0).sum(axis=0) > 1).any())
+
+
+def _different_draws(have: npt.NDArray[np.bool_]) -> int:
+    """How many draws with replacement differ."""
+    _, characters, situations = have.shape
+    draws = comb(2 * characters - 1, characters)
+    return draws * comb(2 * situations - 1, situations) if _is_crossed(have) else draws
 
 
 def _normals(what: str, seed: int, rows: int, columns: int) -> Array:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,7 @@ from bench.errors import UserError
 from bench.results import ResultsTree
 from bench.scores.board import Board, board_of
 from bench.scores.bootstrap import Array
-from bench.scores.chances import chances
+from bench.scores.chances import FEWEST_DRAWS, chances
 from bench.scores.clusters import MeanError, clustered, judge_spread, widened
 from bench.scores.forms import robust_line
 from bench.scores.frame import Frames, load
@@ -207,6 +208,21 @@ def test_chances_of_players_that_are_equal_apart_and_tied() -> None:
     assert list(first) == pytest.approx([0.5, 0.5, 0])
     assert list(three) == [1, 1, 1]
     assert chances(tied, None, None, 500, 0) is None
+
+
+def test_no_chance_where_few_draws_differ() -> None:
+    """Equal in one scene and worse in the other: with two scenes, no draw could put that player first."""
+    values = np.array([[[4.0, 3.0]], [[4.0, 2.9]]])
+    assert chances(grid_of(values), 0.01, None, 1000, 0) is None
+    for shape, enough in [((1, 4), False), ((1, 5), True), ((2, 3), False), ((3, 3), True)]:
+        noise = np.random.default_rng(5).normal(0, 0.5, (2, *shape))
+        draws = {
+            (tuple(sorted(c)), tuple(sorted(s)))
+            for c in product(range(shape[0]), repeat=shape[0])
+            for s in product(range(shape[1]), repeat=shape[1])
+        }
+        assert (len(draws) >= FEWEST_DRAWS) == enough
+        assert (chances(grid_of(noise), 0.01, None, 100, 0) is not None) == enough
 
 
 def test_chances_are_those_of_the_error_of_the_differences() -> None:
