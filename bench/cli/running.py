@@ -26,7 +26,7 @@ from bench.cli.output import listing, print_json
 from bench.cli.run_display import RunDisplay, finish, left_stale, stale, states
 from bench.cli.stopping import stoppable
 from bench.run.jobs import Job, Part, missing_keys, plan_suite
-from bench.run.plan import RoleCost, estimate
+from bench.run.plan import Plan, RoleCost, estimate
 from bench.run.prices import Spending
 from bench.run.progress import short
 from bench.tables import counted, dollars, printable, text_table
@@ -73,6 +73,7 @@ def _lines(suite: str, job: Job) -> Iterator[str]:
 
 
 def _as_json(job: Job) -> dict[str, Any]:
+    redone = Plan(job.plan.stale)
     return {
         "suite": job.protocol.suite.id,
         "language": job.protocol.language,
@@ -81,6 +82,9 @@ def _as_json(job: Job) -> dict[str, Any]:
         "conversations": dict(job.plan.conversations),
         "judgements": dict(job.plan.judgements),
         "calls": [asdict(row) for row in estimate(job.plan, job.protocol)] if job.plan.work else [],
+        "stale_calls": [asdict(row) for row in estimate(redone, job.protocol)] if redone.work else [],
+        "other_judges": job.other_judges,
+        "left_stale": job.left_stale(),
         "missing_keys": missing_keys([job]),
     }
 

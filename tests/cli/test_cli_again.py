@@ -108,6 +108,11 @@ def test_stale_results_are_kept_until_they_are_to_be_refreshed(
     assert "2 conversations and 2 judgements are out of date" in ended.out
     assert "--refresh-stale" in ended.out
     assert bytes_below(done.tree.root) == before
+    (planned,) = json.loads(bench("plan", "tiny", "--format", "json", *done.options()).out)
+    assert planned["calls"] == []
+    (redone,) = json.loads(bench("plan", "tiny", "--refresh-stale", "--format", "json", *done.options()).out)
+    assert planned["stale_calls"] == redone["calls"] != []
+    assert redone["stale_calls"] == []
     refreshed = bench("run", "tiny", "--refresh-stale", *done.options()).out
     assert "2 conversations" in refreshed
     assert "out of date" not in refreshed
@@ -177,6 +182,8 @@ def test_a_judge_added_later_is_mentioned_with_the_way_to_show_it(bench: Bench, 
     assert "other_judges" not in alone  # the suite names strict
     assert "absent_judges" not in alone
     assert "--judge lenient" in bench("plan", "tiny", *done.options()).out
+    (planned,) = json.loads(bench("plan", "tiny", "--format", "json", *done.options()).out)
+    assert (planned["other_judges"], planned["left_stale"]) == (["lenient"], {})
     assert "Not planned" not in bench("plan", "tiny", "-j", "strict", "-j", "lenient", *done.options()).out
 
 
