@@ -396,3 +396,5 @@ def test_progress_never_counts_more_calls_than_it_says_there_are() -> None:
     assert "calls 0/1" in report.line(report.started)
     report.stats.outcomes["ok"] += 4
     assert "calls 4/4" in report.line(report.started)
+    assert " · left " in report.line(report.started + 90)
+    assert report.line(report.started + 90, ended=True).endswith("took 1m30s")

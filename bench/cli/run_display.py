@@ -74,7 +74,7 @@ class RunDisplay(Listener):
         if not quiet() and (
             report.calls or report.conversations or report.judgements
         ):  # else an error says it all
-            self._print_line()
+            self._print(report.line(time.monotonic(), ended=True))
 
     def batch_changed(self, line: str) -> None:
         now = time.monotonic()

@@ -91,9 +91,15 @@ class RunReport:
             return None
         return (now - self.started) / made * max(0, self.planned_calls - self.calls)
 
-    def line(self, now: float) -> str:
-        """The state at ``now`` (of time.monotonic): done, failed, time left, tokens, cost."""
+    def line(self, now: float, *, ended: bool = False) -> str:
+        """The state at ``now`` (of time.monotonic): done, failed, tokens, cost, and the time left.
+
+        Once the run has ``ended``, the time it took: calls that failed leave later ones undone.
+        """
         stats, left = self.stats, self.seconds_left(now)
+        clock = f"left {duration(left)}" if left is not None else "left -"
+        if ended:
+            clock = f"took {duration(now - self.started)}"
         done = [
             f"conversations {self.conversations}/{self.planned_conversations}",
             f"judgements {self.judgements}/{self.planned_judgements}",
@@ -109,7 +115,7 @@ class RunReport:
             f"retries {stats.retried}" if stats.retried else "",
             f"tokens {short(stats.prompt_tokens)} in, {short(stats.completion_tokens)} out",
             money(stats),
-            f"left {duration(left)}" if left is not None else "left -",
+            clock,
         ]
         return " · ".join(part for part in parts if part)
 
