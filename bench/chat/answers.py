@@ -32,6 +32,7 @@ CACHED_KEYS = ("cached_tokens", "prompt_cache_hit_tokens", "cache_read_input_tok
 CACHE_KEYS = ("cache_read_input_tokens", "cache_creation_input_tokens")
 """Anthropic's counts of prompt tokens that ``input_tokens`` leaves out."""
 
+_WORD = re.compile(r"\w+")
 _COMMENTS = re.compile(r"\A(?:\s*:[^\n]*\n)+")
 """Lines by which a provider keeps the connection alive before the body."""
 
@@ -166,13 +167,22 @@ def _ending_in(payload: Mapping[str, Any], choice: Mapping[str, Any]) -> tuple[s
     """The finish reason that counts, and what it says: the worst of those that are given."""
     message = _object(choice.get("message"))
     places = (choice, message, *(_object(held.get(EXTRAS[0])) for held in (choice, message)), payload)
-    given = [_reason(place.get(key)) for place in places for key in FINISH_KEYS]
-    finish = next(filter(None, given), None)
+    given = [reason for place in places for reason in _reasons(place)]
+    finish = next(iter(given), None)
     ending = ending_of(finish)
-    for other in filter(None, given):
+    for other in given:
         if (worst := worse(ending, other)) != ending:
             finish, ending = other, worst
     return finish, ending
+
+
+def _reasons(place: Mapping[str, Any]) -> list[str]:
+    """The finish reasons in ``place``, without the text at which the model was told to stop, which vLLM
+    gives as ``stop_reason``."""
+    given = {key: reason for key in FINISH_KEYS if (reason := _reason(place.get(key)))}
+    if "finish_reason" in given and not _WORD.fullmatch(given.get("stop_reason", "")):
+        given.pop("stop_reason", None)
+    return list(given.values())
 
 
 def _blocked_input(signs: Signs, fault: Fault | None, said: _Said, usage: Usage) -> Literal["input"] | None:

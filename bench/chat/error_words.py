@@ -25,7 +25,9 @@ FILTER_WORDS = Later(
     r"content exists risk|high risk\b|inappropriate (content|input|output)|content management polic"
     r"|(content|usage|safety|acceptable use|moderation)[ _-]?polic(y|ies)[ _-]?(violation|reject|block)"
     r"|violat\w{0,20}\b[^.]{0,40}\b(polic|guideline|terms of)|against [^.]{0,30}(polic|guideline)"
-    r"|flagged (as|for|by|because|due|this|the|your)|(was|been|is|got) flagged"
+    r"|flagged (as|for|by|because|due)"
+    r"|flagged (this|the|your) (prompt|content|input|request|message|text|output|response|answer)\b"
+    r"|(was|been|is|got) flagged"
     r"|(block|filter|reject|refus|stopp|intercept|censor|deni|declin)\w{0,20}\b[^.]{0,40}"
     r"\b(safety|filter(s|ing)?|moderation|(content|usage) polic\w{1,20}|guardrails?|sensitive|risk control"
     r"|content security|recitation)\b"
@@ -49,6 +51,7 @@ FILTER_WORDS = Later(
     r"|content polic(y|ies)\b|content (restriction|guideline)|moderation failed|hate speech|self.harm"
     r"|\bprofan|\bspii\b|\binfringement\b|ethic\w{0,20} filter|(?<!not )for safety reasons"
     r"|blocked by (your |our |the |a )?polic"
+    r"(?![^.]{0,40}\b(ip|models?|key|workspace|organi[sz]ation|project)\b)"
     r"|\bobscen|\bviolen(t|ce)\b|content\b[^.]{0,40}\bnot (allowed|permitted)\b"
     r"|blocked (input|output|prompt|response|content)\b|(input|output|prompt|response|content) blocked"
     r"|\b(\w{1,20}_)?unsafe_|prompt[ _]injection|\bcsam\b|policy violation detected"
@@ -74,7 +77,8 @@ _FORM_WORDS = Later(
 _SURE_WORDS = Later(r"filter|moderat|guardrail|safety|sensitive|flagged|inappropriate|harmful")
 """About the form of the request, unless a sure word says that it is about a filter."""
 _OUTAGE = Later(
-    r"unavailable|time(d |-)?out|overloaded|connection (error|reset|refused)|did not run"
+    r"(filter(ing)?|moderat(ion|or)|guardrails?|safety|inspection)( \w{1,20}){0,3} unavailable"
+    r"|time(d |-)?out|overloaded|connection (error|reset|refused)|did not run"
     r"|(fail\w{0,20}|unable|error) (to )?(run|call|reach|connect|load)"
 )
 """About a filter: it did not run."""
@@ -85,7 +89,7 @@ ACCESS_WORDS = Later(
 ACCOUNT_WORDS = Later(
     r"\b(account|organi[sz]ation|api key|project|workspace|user id|ip( address)?)\b[^.]{0,40}"
     r"\b(flagged|suspend|block|bann|disabl|deactivat|restrict|terminat|locked|must be verified)"
-    r"|账[号户]已被锁定|实名"
+    r"|账[号户]已被锁定|实名|认证未|资质未"
     r"|\b(konto|compte|cuenta|conta)\b[^.]{0,40}\b(gesperrt|blockiert|deaktiviert|suspend|bloqu|d[eé]sa[ct])"
     r"|\b(location|country|region)\b[^.]{0,40}\bnot supported",
     re.IGNORECASE,
@@ -138,7 +142,7 @@ CREDIT_WORDS = Later(
     r"|\b(used|no|any) (all )?(available |remaining |more )?credits\b|credits? (is |are |were )?exhausted"
     r"|(spend|spending|usage|inference|credit|cost) (limit|cap)s?\b(?! for server)"
     r"|balance (is )?(too low|insufficient)|budget[_ ](has been )?exceeded|arrears|arrearage|余额不足|欠费"
-    r"|exhausted [^.]{0,20}\bquota"
+    r"|exhausted (?![^.]{0,40}\b(minute|second|hour|rpm|tpm)\b)[^.]{0,20}\bquota"
     r"|请充值|额度不足|额度失败|key limit exceeded|(daily|weekly|monthly) budget|资源包|套餐已到期|使用上限",
     re.IGNORECASE,
 )

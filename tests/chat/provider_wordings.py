@@ -33,6 +33,7 @@ Too many input tokens. Max input tokens: 128000, request input token count: 1300
 入力トークン数が上限を超えています
 """,
     "input": """
+This content is unavailable because it violates our content policy
 Content Exists Risk
 The request was blocked by guardrail gr-123: topic policy
 Your message violates our acceptable use policy
@@ -146,8 +147,11 @@ invalid temperature: only 1 is allowed for this model
 invalid type: parameter messages[0].content is of type object but should be of type string.
 registry.ollama.ai/library/x does not support chat
 "x" does not support thinking
+The validator flagged the parameter response_format as unknown
+Request blocked by policy: this workspace may not use gpt-9
 """,
     "user": """
+您的企业认证未通过审核
 根据法律法规，请先完成实名认证
 This API key has been disabled for safety reasons
 Invalid model name passed in model=gpt-9. Call `/v1/models` to view available models for your key.
@@ -169,6 +173,7 @@ The model has been unloaded or crashed.
 Model unloaded.
 """,
     "rate_limited": """
+You have exhausted your requests per minute quota
 Too many concurrent requests for this model
 """,
 }

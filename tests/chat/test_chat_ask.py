@@ -176,6 +176,14 @@ def test_a_finish_reason_that_is_a_number_is_kept() -> None:
     assert (answer.outcome, answer.finish_reason) == ("unknown_ending", "4")
 
 
+@pytest.mark.parametrize("stop", ["Error:", "\n[internal", "### Safety", "Max length:"])
+def test_the_text_at_which_the_model_was_told_to_stop_is_no_finish_reason(stop: str) -> None:
+    body = {"choices": [{"message": {"content": "Boo."}, "finish_reason": "stop", "stop_reason": stop}]}
+    answer = answer_from(json.dumps(body).encode(), asked().messages, ())
+    assert isinstance(answer, ReadAnswer)
+    assert (answer.outcome, answer.finish_reason) == ("ok", "stop")
+
+
 def test_a_stream_that_nobody_asked_for_is_read(play: Play) -> None:
     streamed, whole = play(FAULTS["streamed"]).reply, play().reply
     assert (streamed.outcome, streamed.text) == ("ok", whole.text)
