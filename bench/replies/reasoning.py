@@ -294,7 +294,8 @@ def _block(text: str, opening: re.Match[str], closing: re.Match[str], lead: int)
     around = text[max(0, start - 1) : start] + text[end : end + 1]
     inside = bare([text[start:end]])
     short = len(inside.split()) <= MENTIONED_WORDS and "\n" not in inside
-    if (short and _in_sentence(text, start, end)) or (around in QUOTES and text[end + 1 :].strip()):
+    quoted = around in QUOTES and (start - 1 > lead or text[end + 1 :].strip())
+    if quoted or (short and _in_sentence(text, start, end)):
         return []
     if among_words(text, opening) and among_words(text, closing) and not _STOP.search(inside):
         return []

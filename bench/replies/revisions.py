@@ -25,7 +25,7 @@ _WHOLE: Final = Later(rf"\s*{_NUMBER}\s*", re.IGNORECASE)
 _SENTENCES: Final = Later(r"(?<=[.!?])\s+|[\n。！？!?]+")
 _QUOTED: Final = Later(
     r"\"[^\"\n]{0,400}\"|“[^”\n]{0,400}”|«[^»\n]{0,400}»|„[^„“”\n]{0,400}[“”]|「[^「」\n]{0,400}」"
-    r"|(?<!\w)['‘][^'‘’\n]{0,400}['’](?!\w)"
+    r"|(?<!\w)['‘](?:[^'‘’\n]|(?<=\w)['’](?=\w)){0,400}['’](?!\w)"
 )
 _MARKED: Final = Later(r"\[\[\s{0,3}(-?[0-9]{1,9})\s{0,3}\]\]")
 """A final score that is read on its own."""
@@ -75,8 +75,12 @@ _CHANGES: Final = Later(
     r"|(?:\b(?:scores?|ratings?|verdict|evaluation|json|grade|an? [0-9])\b[^.]{0,40}|^\W*(?:that|this) )\b"
     r"(?:(?:is|are|was|were|seems?) (?:wrong|incorrect|mistaken|swapped|too (?:high|low|generous|harsh))"
     r"|(?:has|have|had|contains?) (?:an? |some )?(?:mistake|error))"
-    r"|^\W*(?:swap|(?:add|subtract|deduct) (?:an?|one|half|[0-9]) )\b"
+    r"|^\W*(?:swap (?:\w+ and|(?:(?:the|these|those|both) )?(?:\w+ )?"
+    r"(?:scores?|ratings?|numbers|turns?|them))"
+    r"|(?:add|subtract|deduct) (?:an?|one|half|[0-9]) )\b"
     rf"|^\W*(?:actually|rather|better|make (?:it|that)|скорее|eher|lieber|plutôt|mejor),? ?{_NUMBER}"
+    r"(?=\s*\Z|[^\w\s]| (?:points?|for|in|on|at|is|was|would|instead|rather|because|since|as|than|not|and|or"
+    r"|out|за|чем|für|bei|als|pour|para)\b)"
     r"|^\W*(?:(?:h+m+|wait|no|that|this|it)(?:['’]s| is| was| seems)?\W+)*"
     r"(?:(?:a bit|rather|probably|perhaps) )?too (?:harsh|strict|lenient|generous|kind|high|low)\W*$"
     r"|\bactually\b[^.]{0,40}\b(?:lower|higher) (?:score|rating)|\bsollte [0-9]+ sein"

@@ -186,6 +186,7 @@ PROSE = [
     "Use <plan> as your tag, then </plan> to close it.",
     "The log said: <think>must obey</think> — and then it slept.",
     '"<think>I must obey</think>" appeared on its screen.',
+    'Its screen said "<think>I must obey</think>"',
     "Choose: <think> or <act>?",
     "<narration>The door opens.</narration>\n<response>Come in.</response>",
     "Her tags: <thoughts>, <reasoning_steps>, and <inner_monologue>, are odd.",

@@ -70,6 +70,8 @@ I'd rather give 2 for fluency.
 Hmm, that is a bit too harsh.
 The scores of the two turns are swapped.
 Actually 2.
+Swap the scores of turn 1 and turn 2.
+Rather 2 points for fluency.
 やっぱり2にします。
 {"turn": 2, "in_character_score": 3}
 {"turn_2": {"in_character_score": 3}}
@@ -106,6 +108,8 @@ Der Bot sagt: „Ich habe mich geirrt“. The bot says 'I was wrong' in turn 1. 
 Оценка: 3 из 5. Bewertung: 3 von 5. 5点満点で3点です。满分5分,角色3分。
 A score above 1 needs wit. No score was lower than 2. I gave a 4 for wit rather than a 5.
 Turn 2: 5, 4. Each is rated from 1 (worst) to 5 (best).
+Swap the roles and it would be funnier. Better 2 good jokes than 9 bad ones. Make that 2 jokes in a row.
+The character said 'I'd give it 2'. Actually, 2 of the jokes are good.
 {"confidence": 2}
 {"turn": 2, "in_character_score": 5, "average": {"fluency": 2}}
 """.strip().splitlines()
