@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TypeVar
@@ -38,6 +40,18 @@ def killed_on_error() -> Iterator[None]:
         raise
 
 
+def end_with_parent() -> None:
+    """End this process once its parent is gone, even killed: else it could wait for work forever."""
+    parent = multiprocessing.parent_process()
+
+    def wait() -> None:
+        if parent is not None:
+            parent.join()
+            os._exit(1)
+
+    threading.Thread(target=wait, daemon=True).start()
+
+
 def beside(work: Callable[[], R]) -> Callable[[], R]:
     """Start ``work`` in a forked process; what is returned waits for its result.
 
@@ -49,7 +63,8 @@ def beside(work: Callable[[], R]) -> Callable[[], R]:
     receiver, sender = context.Pipe(duplex=False)
 
     def send() -> None:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)  # which ends it with its parent
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)  # by which multiprocessing ends it
+        end_with_parent()
         sender.send(work())
 
     process = context.Process(target=send, daemon=True)

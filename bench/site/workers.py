@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-from bench.run.processes import killed_on_error, unaware_of_interrupts
+from bench.run.processes import end_with_parent, killed_on_error, unaware_of_interrupts
 from bench.site.conversation_pages import ConversationWriter, PlayerJob, PlayerResult, Setup
 
 WORTH_A_PROCESS = 24
@@ -52,6 +52,7 @@ _writer: list[ConversationWriter] = []
 
 
 def _prepare(setup: Setup) -> None:
+    end_with_parent()
     _writer.append(ConversationWriter(setup))
     gc.freeze()  # what was loaded stays
     gc.set_threshold(RARELY)
@@ -107,7 +108,8 @@ def at_once(tasks: Sequence[Callable[[], _Result]], count: int) -> Iterator[_Res
     _tasks[:], _next[:] = tasks, [context.Value("i", 0)]
     gc.freeze()  # looking for garbage would copy the memory that the processes share
     try:
-        with ProcessPoolExecutor(more, mp_context=context) as pool, killed_on_error():
+        executor = ProcessPoolExecutor(more, mp_context=context, initializer=end_with_parent)
+        with executor as pool, killed_on_error():
             with unaware_of_interrupts():
                 others = [pool.submit(_done) for _ in range(more)]
             done = _done()

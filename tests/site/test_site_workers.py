@@ -47,7 +47,7 @@ def interrupted_and_slow():
     if os.getpid() == here:
         time.sleep(0.2)
         reach = os.killpg if sys.argv[2] == "all" else os.kill
-        reach(os.getpid(), signal.SIGINT)
+        reach(os.getpid(), signal.Signals[sys.argv[3]])
     time.sleep(30)
 
 try:
@@ -63,13 +63,18 @@ except KeyboardInterrupt:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="these processes are forked")
 @pytest.mark.parametrize("way", ["at_once", "beside"])
-@pytest.mark.parametrize("reach", ["all", "first"])
-def test_an_interrupt_ends_all_processes_at_once_and_silently(way: str, reach: str) -> None:
-    words = [sys.executable, "-c", INTERRUPTED, way, reach]
+@pytest.mark.parametrize(
+    ("reach", "signal", "said"),
+    [("all", "SIGINT", "stopped\n"), ("first", "SIGINT", "stopped\n"), ("first", "SIGKILL", "")],
+)
+def test_a_signal_ends_all_processes_at_once_and_silently(
+    way: str, reach: str, signal: str, said: str
+) -> None:
+    words = [sys.executable, "-c", INTERRUPTED, way, reach, signal]
     process = subprocess.Popen(
         words, cwd=ROOT, start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     try:
-        assert process.communicate(timeout=20) == ("stopped\n", "")
+        assert process.communicate(timeout=20) == (said, "")  # once no process is left to write
     finally:
         process.kill()
