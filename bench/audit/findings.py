@@ -153,5 +153,5 @@ def text_lines(report: AuditReport, *, most: int = 20) -> Iterable[str]:
     for code, count in shown.items():
         if count > most:
             yield f"{count - most} more of [{code}], {CODES[code][1]}: `--format json` lists them all"
-    counts = ", ".join(f"{count} {severity}{'s'[: count != 1]}" for severity, count in report.counts.items())
+    counts = ", ".join(counted(count, severity) for severity, count in report.counts.items())
     yield f"{counted(report.files, 'file')}: {counts}"

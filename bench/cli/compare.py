@@ -194,9 +194,9 @@ def rating(
 
     Ratings come from `bench compare`. They are log odds: a player rated 1 above another wins about 73% of
     their comparisons that are not ties, once the order shown, answer length and the judge's own family are
-    accounted for. Each judge's habits follow. Refusals and verdicts in one order only move no rating, and
-    neither do judges that the suite does not name, unless --judge chooses them, or the suite names none of
-    those present. SUITE can also be a table from `bench import comparisons`.
+    accounted for. Each judge's habits follow. Refusals do not count, nor do verdicts in only
+    one order, nor judges that the suite does not name, unless --judge chooses them, or the suite names none
+    of those present. SUITE can also be a table from `bench import comparisons`.
     """
     from bench.boards.loading import all_suites, catalog_of
     from bench.boards.rating import load_rating, load_table_rating
