@@ -297,7 +297,10 @@ def _block(text: str, opening: re.Match[str], closing: re.Match[str], lead: int)
     quoted = around in QUOTES and (start - 1 > lead or text[end + 1 :].strip())
     if quoted or (short and _in_sentence(text, start, end)):
         return []
-    if among_words(text, opening) and among_words(text, closing) and not _STOP.search(inside):
+    named = (
+        among_words(text, opening) and among_words(text, closing) and text[start - 2] != ":"
+    )  # a speaker's
+    if short and named and not _STOP.search(inside):
         return []
     fence, rest = _FENCED.search(text, max(0, start - 40), start), _FENCE_END.match(text, end)
     if fence and rest:

@@ -99,6 +99,12 @@ def test_separating_takes_time_in_proportion_to_length(piece: str) -> None:
     assert seconds(80_000) < 16 * max(seconds(20_000), 0.02)
 
 
+@pytest.mark.parametrize("label", ["Holmes:", "ok"])
+def test_reasoning_without_a_full_stop_is_taken_out(label: str) -> None:
+    text = f"{label} <think> he lies about the boots and hides the letter </think> my dear fellow"
+    assert separated(text, cut=False).answer == f"{label}  my dear fellow"
+
+
 def test_reasoning_in_the_middle_of_a_sentence_is_taken_out() -> None:
     text = "Sure. <think>The user greets me, so I greet back.</think>. Hello, friend."
     assert separated(text, cut=False).reasoning == "The user greets me, so I greet back."
