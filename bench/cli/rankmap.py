@@ -55,7 +55,7 @@ def rank_map(
         )
     if other == suite_name:
         raise UserError(
-            "a board always agrees with itself",
+            f"a rank map compares two boards, and both are {suite_name}",
             hint="Name another suite with --against-suite, or see `bench analyse --repeat`.",
         )
     tree, suites = where.evidence(suite_name, [language]), all_suites(where.layers)

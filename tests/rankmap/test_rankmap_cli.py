@@ -108,7 +108,7 @@ def test_one_other_side_has_to_be_named(versions: Path) -> None:
 def test_a_board_is_not_compared_with_itself(versions: Path) -> None:
     result = against_suite(versions, "--against-suite", "tiny")
     assert isinstance(result.exception, UserError)
-    assert "agrees with itself" in result.exception.line()
+    assert "compares two boards, and both are" in result.exception.line()
 
 
 def test_boards_that_share_two_players_make_no_map(versions: Path) -> None:
