@@ -49,8 +49,8 @@ def fits_header(value: str) -> bool:
 
 
 def http_headers(headers: object) -> dict[str, str]:
-    """``headers``, if they can be sent. Raises ValueError without a value, which may be a key, or a name that
-    is none, which may hold one."""
+    """``headers``, if they can be sent. Raises ValueError, which quotes neither a value nor a malformed name:
+    either may be a key."""
     if not isinstance(headers, Mapping):
         raise ValueError('write a table of names and values, such as { X-Title = "Dramaturg" }')
     for name, value in headers.items():

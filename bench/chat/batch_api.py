@@ -254,7 +254,7 @@ async def lines_of(chunks: AsyncIterator[bytes], longest: int) -> AsyncIterator[
 
 
 def _text_at(data: Mapping[str, Any], key: str) -> str:
-    """The text at ``key``. Raises BatchTrouble if there is none."""
+    """The text at ``key``. Raises BatchTrouble if it is missing or empty."""
     text = data.get(key)
     if not isinstance(text, str) or not text:
         raise BatchTrouble(UNEXPECTED)

@@ -82,7 +82,7 @@ def _reread_question(replies: list[tuple[Call, str]], number: int, read: ReadVer
 
 
 def first_readable(replies: Sequence[tuple[Call, str]], read: Callable[[str], T]) -> T | Failure | None:
-    """The first readable of several replies to one question, as when it was asked for; or why there is none.
+    """The first reply to a question that can be read, as when it was asked; or why no reply can.
 
     None if calls failed, such as by a lost connection.
     """
